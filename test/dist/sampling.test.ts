@@ -5,12 +5,11 @@ import { wide } from '../wide.js';
 import { loaderCases } from './loader-cases.js';
 import { hasMpi, launch, withoutMpi } from './mpi-launch.js';
 import { samplingCases } from './sampling-cases.js';
-import { sourceCases } from './source-cases.js';
 
-const tables = { samplingCases, loaderCases, sourceCases };
+const tables = { samplingCases, loaderCases };
 
 describe('one worker', () => {
-  it.each([...samplingCases, ...loaderCases, ...sourceCases])('$name', async ({ run }) => {
+  it.each([...samplingCases, ...loaderCases])('$name', async ({ run }) => {
     await run(new SelfCommunicator());
   });
 });
@@ -21,12 +20,10 @@ describe.skipIf(!hasMpi)(`MPI${withoutMpi}`, () => {
       [
         [3, 'samplingCases', 'sampling-cases.js'],
         [4, 'loaderCases', 'loader-cases.js'],
-        [2, 'sourceCases', 'source-cases.js'],
       ],
       [
         [2, 'samplingCases', 'sampling-cases.js'],
         [2, 'loaderCases', 'loader-cases.js'],
-        [3, 'sourceCases', 'source-cases.js'],
       ],
     ),
   )(

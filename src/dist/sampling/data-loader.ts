@@ -65,8 +65,19 @@ export class DataLoader implements Iterable<readonly Block[]> {
   readonly #clusters: readonly Int32Array[] | null;
   #epoch = 0;
 
-  /** Collective. `seedNodes`: global ids of this worker's seeds. */
-  constructor(graph: Sampleable, seedNodes: Ids, sampler: DistNeighborSampler, options: DataLoaderOptions) {
+  /**
+   * Collective.
+   *
+   * @param seedNodes global ids of this worker's seeds
+   * @param given options, or the batch size alone, as in SAR
+   */
+  constructor(
+    graph: Sampleable,
+    seedNodes: Ids,
+    sampler: DistNeighborSampler,
+    given: DataLoaderOptions | number,
+  ) {
+    const options: DataLoaderOptions = typeof given === 'number' ? { batchSize: given } : given;
     checkOptionNames('DataLoader', options, {
       batchSize: true,
       dropLast: true,

@@ -49,7 +49,7 @@ interface FullRelation {
  * Collective.
  *
  * @param seedNodesGlobal global ids of this worker's nodes whose results are needed; may be empty.
- * @param keepSeedNodes include every destination in the sources, at their start, as most buildLayers require.
+ * @param keepSeedNodes include every destination in the sources, at their start, as most layers require.
  * @example
  * const blocks = constructMfgs(partitionData, trainIds, 3);
  * const logits = model.forward(blocks, gatherRows(features, blocks[0].inputNodes.map((id) => id - first)));

@@ -60,6 +60,7 @@ export class PartitionDataManager {
   masks: Record<string, Values> = {};
   labels: Values | null = null;
   features: Values | null = null;
+  #isDeleted = false;
   readonly #minBytes: number;
   readonly #files: WorkerFolder;
   readonly #registered = new Map<string, Values>();
@@ -97,6 +98,11 @@ export class PartitionDataManager {
     return this.#spilled !== null;
   }
 
+  /** Whether `delete` was called. */
+  get isDeleted(): boolean {
+    return this.#isDeleted;
+  }
+
   /** Adds arrays that do not change, under a unique name. */
   register(label: string, values: Values): void {
     this.#registered.set(label, values);
@@ -110,6 +116,7 @@ export class PartitionDataManager {
 
   /** Call after `precallFunc`: waits for `handle`, acquires the lock, and reads the state back. */
   callbackFunc(handle?: CommHandle): void {
+    this.#files.checkOpen();
     handle?.wait();
     if (!this.lock.held) this.lock.acquire();
     this.load();
@@ -160,6 +167,7 @@ export class PartitionDataManager {
    */
   delete(): void {
     this.load();
+    this.#isDeleted = true;
     try {
       this.#constant = [];
       this.#files.close();

@@ -82,6 +82,8 @@ class SpillingProxy {
 
   /** Runs `wait`, which waits for other workers, with the state on disk. */
   #spillWhile<T>(own: ReadonlySet<ArrayBufferLike>, wait: () => T): T {
+    // A deleted manager has neither state to write nor a lock to pass on: the communicator is an ordinary one again.
+    if (this.#manager.isDeleted) return wait();
     for (const handle of this.#inFlight.keys()) if (handle.done) this.#inFlight.delete(handle);
     const busy = new Set(own);
     for (const set of [...this.#tables.values(), ...this.#inFlight.values()])

@@ -25,10 +25,7 @@ describe.skipIf(!hasMpi).each(workers)(`$what on shards${withoutMpi}`, ({ file, 
   );
 });
 
-const suites = [
-  { what: 'graphs on shards', file: 'graph-worker.ts', cases: 16 },
-  { what: 'programs of the guide', file: 'source-worker.ts', cases: 7 },
-];
+const suites = [{ what: 'graphs on shards', file: 'graph-worker.ts', cases: 16 }];
 
 describe.skipIf(!hasMpi).each(suites)(`$what${withoutMpi}`, ({ file, cases }) => {
   it.each(workerCounts([3], [1, 2, 4, 8]))(
