@@ -12,7 +12,7 @@ import { PreparedDataset } from 'skein/data';
 import { fit, GraphTask, initializeModel, initializeStorage, resolveConfig } from 'skein/train';
 import { Random } from 'skein/util';
 import { prepareGraph } from '#internal/data/prepare/prepare-graph.js';
-import { initializeBatcher } from '#internal/train/tasks/graph/initialize-model.js';
+import { initializeBatches } from '#internal/train/tasks/graph/initialize-model.js';
 import { median } from './statistics.js';
 
 const { values } = parseArgs({
@@ -64,7 +64,7 @@ async function measure(edges: number): Promise<number> {
     tableDirectory: join(folder, 'table'),
   });
   const model = initializeModel(config, { numRelations: 0, numClasses: 0 });
-  const task = new GraphTask({ model, batcher: initializeBatcher(config, storage), table });
+  const task = new GraphTask({ model, source: initializeBatches(config, storage), table });
   const times: number[] = [];
   let last = performance.now();
   await fit(task, {

@@ -9,19 +9,22 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { PreparedDataset } from 'skein/data';
 import { DotCompare, EdgeDecoder, type EdgeDecoderOptions, LossFunction, RelationOperator } from 'skein/gnn';
-import { SynchronousEvaluator, SynchronousTrainer } from 'skein/marius';
+import {
+  type Batch,
+  GraphBatcher,
+  type GraphModelStorage,
+  kHopNeighborSampler,
+  NegativeSampler,
+  SynchronousEvaluator,
+  SynchronousTrainer,
+} from 'skein/marius';
 import { init } from 'skein/nn';
 import { add, mul, slice, softplus, sub, sum, type Tensor, unsqueeze } from 'skein/tensor';
 import {
-  type Batch,
   GeneralEncoder,
-  GraphBatcher,
-  type GraphModelStorage,
   initializeStorage,
-  kHopNeighborSampler,
   LinkPredictionModel,
   type MariusOptions,
-  NegativeSampler,
   ProgressReporter,
   RandomEdgeSampler,
   resolveConfig,

@@ -94,7 +94,7 @@ export const mutations = [
   {
     name: 'rank-filter',
     about: 'evaluation does not leave out the true edges',
-    file: 'src/train/tasks/graph/batch/graph-batcher.ts',
+    file: 'src/train/tasks/graph/batch/batch-source.ts',
     find: 'const ends = filtered',
     put: 'const ends = filtered && batch.src === null',
     tests: ['test/train/training.test.ts', 'test/train/graph-batcher.test.ts'],

@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { WorkerGroup } from '../dist/index.js';
 import {
-  type Batch,
   KHopNeighborSampler,
-  NegativeSampler,
   openRun,
   type RunSamplers,
   resolveConfig,
+  type TrainingBatch,
+  TrainingNegativeSampler,
   trainRun,
 } from '../train/index.js';
 import { captureOutput } from './testing/capture-output.js';
@@ -22,9 +22,9 @@ const at = (name: string): string => join(folder, name);
 captureOutput();
 
 describe('samplers of a program', () => {
-  class Next extends NegativeSampler {
+  class Next extends TrainingNegativeSampler {
     static asked = 0;
-    override getNegatives({ src, dst }: Batch, ofSources: boolean): Int32Array {
+    override getNegatives({ src, dst }: TrainingBatch, ofSources: boolean): Int32Array {
       Next.asked++;
       const ends = (ofSources ? src : dst) as Int32Array;
       return Int32Array.from({ length: 4 }, (_, i) => (ends[0] + i + 1) % this.graphStorage.numNodes);

@@ -5,8 +5,8 @@
 import type { NewNodes } from '../data/index.js';
 import { MemoryStore, type RowReader } from '../storage/index.js';
 import { fromTypedArray, noGrad, scope } from '../tensor/index.js';
-import { type EncodedNodes, GraphModelStorage, MemoryEdges, type OpenedGraphRun } from '../train/index.js';
-import { initializeBatcher } from '../train/tasks/graph/initialize-model.js';
+import { type EncodedNodes, GraphStorage, MemoryEdges, type OpenedGraphRun } from '../train/index.js';
+import { initializeBatches } from '../train/tasks/graph/initialize-model.js';
 import { StateError } from '../util/errors.js';
 
 /** Refuses models that cannot say anything about new nodes; gives the width of their features. */
@@ -24,10 +24,10 @@ const batchSize = 1024;
 export async function encodeNewNodes(run: OpenedGraphRun, added: NewNodes): Promise<EncodedNodes> {
   const { model, config } = run;
   const storage = await extended(run, added);
-  const batcher = initializeBatcher(config, storage);
-  batcher.setTestSet();
-  await batcher.loadStorage();
-  const sampler = batcher.evaluationNeighborSampler;
+  const source = initializeBatches(config, storage);
+  source.select('test');
+  await source.load();
+  const sampler = source.evaluationNeighbors;
   const table = storage.features as RowReader<Float32Array>;
   const featureDim = table.width;
   const [first, last] = [run.storage.numNodes, storage.numNodes];
@@ -35,7 +35,7 @@ export async function encodeNewNodes(run: OpenedGraphRun, added: NewNodes): Prom
   let rows = new Float32Array(0);
   for (let start = first; start < last; start += batchSize) {
     const ids = Int32Array.from({ length: Math.min(batchSize, last - start) }, (_, i) => start + i);
-    const graph = sampler === null ? null : await sampler.getNeighborsAsync(ids, { step: 0 });
+    const graph = sampler === null ? null : await sampler.sampleAsync(ids, { step: 0 });
     const features = await table.gather(graph?.nodeIds ?? ids);
     graph?.performMap();
     noGrad(() =>
@@ -55,7 +55,7 @@ export async function encodeNewNodes(run: OpenedGraphRun, added: NewNodes): Prom
 async function extended(
   { storage, dataset }: OpenedGraphRun,
   { names, features, edges }: NewNodes,
-): Promise<GraphModelStorage> {
+): Promise<GraphStorage> {
   const { numNodes, features: known } = storage;
   const width = known?.width ?? 0;
   const all = new Float32Array((numNodes + names.length) * width);
@@ -65,7 +65,7 @@ async function extended(
   const rows = new Int32Array(trained.length + edges.length);
   rows.set(trained);
   rows.set(edges, trained.length);
-  return new GraphModelStorage({
+  return new GraphStorage({
     numNodes: numNodes + names.length,
     numRelations: storage.numRelations,
     edges: { train: new MemoryEdges(rows, dataset.numColumns) },

@@ -143,9 +143,9 @@ export class GraphPredictor extends BasePredictor {
     checkNames('classify', names);
     if (names.length === 0) return [];
     const nodes = Int32Array.from(names, (name) => this.#node('name', name));
-    const batcher = await withTestSet(this.run, { nodes });
+    const source = await withTestSet(this.run, { nodes });
     const found: ClassifiedName[] = [];
-    await predictNodes(batcher, model, ({ nodes: ids, classes, logits }) => {
+    await predictNodes(source, model, ({ nodes: ids, classes, logits }) => {
       const probabilities = scope(() => softmax(logits, 1).dataSync().slice() as Float32Array);
       const width = logits.shape[1];
       for (const [i, id] of ids.entries())

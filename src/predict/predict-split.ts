@@ -4,16 +4,16 @@
  */
 import { noGrad, scope, type Tensor } from '../tensor/index.js';
 import {
-  type Batch,
-  type GraphBatcher,
-  GraphModelStorage,
+  type BatchSource,
+  GraphStorage,
   type LinkPredictionModel,
   MemoryEdges,
   type NodeClassificationModel,
   type OpenedGraphRun,
   type RankDetails,
+  type TrainingBatch,
 } from '../train/index.js';
-import { initializeBatcher } from '../train/tasks/graph/initialize-model.js';
+import { initializeBatches } from '../train/tasks/graph/initialize-model.js';
 import { countAgainstAll } from '../train/tasks/links/rank-against-all.js';
 import { StateError } from '../util/errors.js';
 
@@ -39,24 +39,24 @@ export interface PredictedNodes {
 
 /** Ranks the edges of the test set. */
 export async function predictLinks(
-  batcher: GraphBatcher,
+  source: BatchSource,
   model: LinkPredictionModel,
   take: (edges: PredictedEdges) => void,
 ): Promise<void> {
-  await startTest(batcher, model);
-  await model.encodeForEvaluation(batcher);
-  while (batcher.hasNextBatch()) {
-    const batch = await batcher.getBatch();
-    const { src, dst, relations } = batch as Batch & { src: Int32Array; dst: Int32Array };
+  await startTest(source, model);
+  await model.encodeForEvaluation(source);
+  while (source.hasNext()) {
+    const batch = await source.next();
+    const { src, dst, relations } = batch as TrainingBatch & { src: Int32Array; dst: Int32Array };
     for (const { direction, ranks, scores } of await ranked(model, batch))
       take({ src, dst, relations, direction, ranks, scores });
-    batch.clear();
+    batch.dispose();
   }
 }
 
 type Ranked = Pick<PredictedEdges, 'direction' | 'ranks' | 'scores'>;
 
-async function ranked(model: LinkPredictionModel, batch: Batch): Promise<Ranked[]> {
+async function ranked(model: LinkPredictionModel, batch: TrainingBatch): Promise<Ranked[]> {
   const { reporter } = model;
   const { relations } = batch;
   const details = (direction: 'tail' | 'head'): RankDetails =>
@@ -75,7 +75,6 @@ async function ranked(model: LinkPredictionModel, batch: Batch): Promise<Ranked[
   return noGrad(() =>
     scope(() => {
       const [rhsPos, rhsNeg, lhsPos, lhsNeg] = model.forward(batch, false);
-      batch.encodedUniques = null;
       const sides: readonly (readonly ['tail' | 'head', Tensor | null, Tensor | null])[] = [
         ['tail', rhsPos, rhsNeg],
         ['head', lhsPos, lhsNeg],
@@ -91,14 +90,14 @@ async function ranked(model: LinkPredictionModel, batch: Batch): Promise<Ranked[
 
 /** Classifies the nodes of the test set. */
 export async function predictNodes(
-  batcher: GraphBatcher,
+  source: BatchSource,
   model: NodeClassificationModel,
   take: (nodes: PredictedNodes) => void,
 ): Promise<void> {
-  await startTest(batcher, model);
-  while (batcher.hasNextBatch()) {
-    const batch = await batcher.getBatch();
-    const { rootNodes: nodes, uniqueNodeLabels: labels } = batch as Batch & { rootNodes: Int32Array };
+  await startTest(source, model);
+  while (source.hasNext()) {
+    const batch = await source.next();
+    const { rootNodes: nodes, uniqueNodeLabels: labels } = batch as TrainingBatch & { rootNodes: Int32Array };
     noGrad(() =>
       scope(() => {
         const logits = model.forward(batch, false);
@@ -107,20 +106,20 @@ export async function predictNodes(
         take({ nodes, classes, labels, logits });
       }),
     );
-    batch.clear();
+    batch.dispose();
   }
 }
 
 async function startTest(
-  batcher: GraphBatcher,
+  source: BatchSource,
   model: LinkPredictionModel | NodeClassificationModel,
 ): Promise<void> {
-  batcher.setTestSet();
-  if (batcher.numItems === 0)
+  source.select('test');
+  if (source.numItems === 0)
     throw new StateError(
       'predict: expected a test set, got none. Name a file with --input-file, or prepare the dataset with a split.',
     );
-  await batcher.loadStorage();
+  await source.load();
   model.startEvaluation();
 }
 
@@ -143,15 +142,12 @@ export interface OtherTestSet {
 }
 
 /** Batches of other edges or nodes. The edges of the test set stay known: they are left out of filtered ranks. */
-export async function withTestSet(
-  run: OpenedGraphRun,
-  { edges, nodes }: OtherTestSet,
-): Promise<GraphBatcher> {
+export async function withTestSet(run: OpenedGraphRun, { edges, nodes }: OtherTestSet): Promise<BatchSource> {
   const { storage, config, dataset, record } = run;
   const columns = dataset.numColumns;
   const train = storage.split('train');
   const held = edges === undefined ? null : await heldOut(run);
-  const replaced = new GraphModelStorage({
+  const replaced = new GraphStorage({
     numNodes: storage.numNodes,
     numRelations: storage.numRelations,
     embeddings: storage.embeddings,
@@ -165,9 +161,9 @@ export async function withTestSet(
     },
     ...(nodes === undefined ? {} : { nodes: { test: nodes } }),
   });
-  const batcher = initializeBatcher(config, replaced);
-  batcher.seek(record.position);
-  return batcher;
+  const source = initializeBatches(config, replaced);
+  source.seek(record.position);
+  return source;
 }
 
 async function heldOut({ dataset }: OpenedGraphRun): Promise<Int32Array> {

@@ -5,7 +5,7 @@
 import type { BlockParent } from '../graph/index.js';
 import { asyncKernels, type Kernels, kernels } from '../native/index.js';
 import { allocate, checkEdgeCount } from './checks.js';
-import type { DenseSide, DrawnRelations } from './gnn-graph.js';
+import type { DenseSide, DrawnRelations } from './dense-sample.js';
 import {
   type HopDraw,
   type HopEdges,

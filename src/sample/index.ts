@@ -3,19 +3,19 @@
 export { type Adj, Batch } from './batch.js';
 export { type ClusterBatch, ClusterSampler, type ClusterSamplerOptions } from './cluster-sampler.js';
 export {
+  DenseSample,
+  type DenseSide,
+  type DrawnEdges,
+  type DrawnRelations,
+  type EdgeRelations,
+} from './dense-sample.js';
+export {
   type EdgeSample,
   EdgeSampler,
   type EdgeSamplerOptions,
   type EdgeSeeds,
   type RowPairs,
 } from './edge-sampler.js';
-export {
-  type DenseSide,
-  type DrawnEdges,
-  type DrawnRelations,
-  type EdgeRelations,
-  GNNGraph,
-} from './gnn-graph.js';
 export { HeteroBatch, type HeteroBlock } from './hetero-batch.js';
 export {
   HeteroNeighborSampler,
@@ -30,13 +30,6 @@ export {
   type LayeredNeighborSamplerOptions,
   type LayerSampling,
 } from './layered-neighbor-sampler.js';
-export {
-  type EdgeList,
-  MariusGraph,
-  type MariusGraphOptions,
-  type NeighborSamplingStrategy,
-  type NodeNeighbors,
-} from './marius-graph.js';
 export { NegativeSampler, type NegativeSamplerOptions } from './negative-sampler.js';
 export { NeighborSampler, type NeighborSamplerOptions } from './neighbor-sampler.js';
 export {
@@ -46,6 +39,13 @@ export {
   NodeLoader,
   type NodeLoaderOptions,
 } from './node-loader.js';
+export {
+  type EdgeList,
+  type NeighborSamplingStrategy,
+  type NodeNeighbors,
+  OneHopSampler,
+  type OneHopSamplerOptions,
+} from './one-hop-sampler.js';
 export { RandomWalkSampler, type RandomWalkSamplerOptions, Walks } from './random-walk-sampler.js';
 export type { Sampler, SampleTime } from './sampler.js';
 export type { Direction, SampleWeights } from './sampling-graph.js';

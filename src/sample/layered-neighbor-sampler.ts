@@ -6,7 +6,7 @@
  *
  * @example
  * const sampler = new LayeredNeighborSampler(graph, { layers: [{ type: 'UNIFORM', maxNeighbors: 10 }, -1] });
- * const dense = sampler.getNeighbors(targets, { step: 0 }).performMap();
+ * const dense = sampler.sample(targets, { step: 0 }).performMap();
  * let h = gatherRows(x, dense.nodeIds);
  * h = first.forward(dense.block(), h);
  * h = second.forward(dense.prepareForNextLayer().block(), h); // [targets, …]
@@ -19,12 +19,12 @@ import { checkInteger, checkNumber, expected, ShapeError, ValueError } from '../
 import { checkOptionNames } from '../util/option-names.js';
 import { checkFlag, checkOneType, checkOptions } from './checks.js';
 import {
+  DenseSample,
   type DenseSide,
   type DrawnEdges,
   type DrawnRelations,
   type EdgeRelations,
-  GNNGraph,
-} from './gnn-graph.js';
+} from './dense-sample.js';
 import {
   type HopEdges,
   type HopRule,
@@ -66,7 +66,7 @@ export interface LayeredNeighborSamplerOptions {
 
 const name = 'LayeredNeighborSampler';
 
-export class LayeredNeighborSampler implements Sampler<Ids, GNNGraph> {
+export class LayeredNeighborSampler implements Sampler<Ids, DenseSample> {
   readonly #in: HopSource | null;
   readonly #out: HopSource | null;
   readonly #parent: BlockParent;
@@ -107,18 +107,13 @@ export class LayeredNeighborSampler implements Sampler<Ids, GNNGraph> {
     this.#keys = new DrawKeys(name, options.seed ?? 0, purposes.neighbors);
   }
 
-  /** The sampled neighbourhood of `targets`; the name that Marius uses for `sample`. */
-  getNeighbors(targets: Ids, at?: SampleTime, batch?: Ids): GNNGraph {
-    return this.sample(targets, at, batch);
-  }
-
   /** @param batch all targets, where `targets` are a share of them: each node draws what it would draw in the whole batch. */
-  sample(targets: Ids, at?: SampleTime, batch?: Ids): GNNGraph {
+  sample(targets: Ids, at?: SampleTime, batch?: Ids): DenseSample {
     const ids = checkIds(name, 'targets', targets, this.#numNodes);
     return runHops(this.#steps(ids, this.#keys.at(at), this.#whole(batch)));
   }
 
-  async sampleAsync(targets: Ids, at?: SampleTime, batch?: Ids): Promise<GNNGraph> {
+  async sampleAsync(targets: Ids, at?: SampleTime, batch?: Ids): Promise<DenseSample> {
     const ids = checkIds(name, 'targets', targets, this.#numNodes).slice();
     return runHopsAsync(this.#steps(ids, this.#keys.at(at), this.#whole(batch)));
   }
@@ -129,7 +124,7 @@ export class LayeredNeighborSampler implements Sampler<Ids, GNNGraph> {
     return checkIds(name, 'batch', batch, this.#numNodes).slice();
   }
 
-  *#steps(targets: Int32Array, time: DrawTime, whole: Int32Array | null): HopSteps<GNNGraph> {
+  *#steps(targets: Int32Array, time: DrawTime, whole: Int32Array | null): HopSteps<DenseSample> {
     const rows = this.#free.pop() ?? new NodeRows(this.#numNodes);
     const all = whole === null ? null : (this.#free.pop() ?? new NodeRows(this.#numNodes));
     try {
@@ -163,7 +158,7 @@ export class LayeredNeighborSampler implements Sampler<Ids, GNNGraph> {
         const found = sides.find(({ pair }) => pair[0] === source);
         return found === undefined ? null : found.pair[0].join(found.hops.reverse());
       };
-      return new GNNGraph({
+      return new DenseSample({
         ...layOut(parts, rows),
         incoming: joined(this.#in),
         outgoing: joined(this.#out),

@@ -1,13 +1,9 @@
 /** Cases of graphs whose edges many workers hold together. All ranks run a case together. */
+
 import assert from 'node:assert/strict';
 import type { Communicator } from 'skein/dist';
-import {
-  type EdgeList,
-  type GNNGraph,
-  LayeredNeighborSampler,
-  type LayerSampling,
-  MariusGraph,
-} from 'skein/sample';
+import { Graph } from 'skein/graph';
+import { type DenseSample, type EdgeList, LayeredNeighborSampler, type LayerSampling } from 'skein/sample';
 import { Random } from 'skein/util';
 import { ShardedSamplingGraph } from '#internal/dist/sampling/sharded-sampling-graph.js';
 import { openShardedRows } from '#internal/dist/stores/sharded-rows.js';
@@ -60,7 +56,8 @@ async function open(
     ...{ numNodes, numEdges, comm, ...sides, chunks: () => inPieces(edges) },
     numRelations: typed ? numRelations : 0,
   });
-  const { graph, relations } = new MariusGraph(edges, { numNodes });
+  const { src, dst, relations = null, weights = null } = edges;
+  const graph = Graph.fromEdges(src, dst, { numNodes, ...(weights === null ? {} : { edgeWeight: weights }) });
   const options = { layers: rules, seed: 11, ...sides };
   const here = new LayeredNeighborSampler(graph, {
     ...options,
@@ -70,7 +67,7 @@ async function open(
 }
 
 /** Everything that layers ask of a sample. */
-function told(graph: GNNGraph, { incoming, outgoing }: { incoming: boolean; outgoing: boolean }): object {
+function told(graph: DenseSample, { incoming, outgoing }: { incoming: boolean; outgoing: boolean }): object {
   const side = (isIncoming: boolean) => [
     ...[graph.getEdges(isIncoming), graph.getEdgeIDs(isIncoming), graph.getNeighborOffsets(isIncoming)],
     graph.getRelationIDs(isIncoming),
@@ -126,7 +123,7 @@ function sampleCase(typed: boolean, weighed: boolean, incoming: boolean, outgoin
 }
 
 /** By node that draws: what it has drawn, as text. */
-function drawnBy(graph: GNNGraph): Map<number, string> {
+function drawnBy(graph: DenseSample): Map<number, string> {
   const found = new Map<number, string>();
   const first = graph.getLayerOffset();
   for (const incoming of [true, false]) {

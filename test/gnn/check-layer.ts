@@ -241,7 +241,7 @@ const allNeighbours: Readonly<Record<string, (graph: Graph, seeds: Int32Array) =
   'sampled blocks with fan-out −1': (graph, seeds) =>
     new NeighborSampler(graph, { fanouts: [-1, -1] }).sample(seeds).blocks,
   'a DENSE batch': (graph, seeds) =>
-    new LayeredNeighborSampler(graph, { layers: [-1, -1], outgoing: false }).getNeighbors(seeds).takeBlocks(),
+    new LayeredNeighborSampler(graph, { layers: [-1, -1], outgoing: false }).sample(seeds).takeBlocks(),
 };
 
 /** Two layers on the whole graph, and on blocks of all neighbours of a few nodes: same rows, same gradients. */

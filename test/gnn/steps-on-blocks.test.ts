@@ -13,7 +13,7 @@ const steps = 3;
 const fanouts = new Array<number>(steps).fill(-1);
 const sampled = new NeighborSampler(graph, { fanouts }).sample(seeds).blocks;
 const dense = new LayeredNeighborSampler(graph, { layers: fanouts, outgoing: false })
-  .getNeighbors(seeds)
+  .sample(seeds)
   .takeBlocks();
 
 type Run = (graphs: MessageGraph | readonly MessageGraph[], x: Tensor) => Tensor;

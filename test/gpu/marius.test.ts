@@ -3,11 +3,18 @@
  * the CPU, with the node table in memory and on the device.
  */
 import { PreparedDataset } from 'skein/data';
-import { PipelineTrainer, SynchronousEvaluator, SynchronousTrainer } from 'skein/marius';
+import {
+  type Batch,
+  GraphBatcher,
+  GraphModelStorage,
+  PipelineTrainer,
+  SynchronousEvaluator,
+  SynchronousTrainer,
+} from 'skein/marius';
 import { type BufferedEmbeddings, DeviceEmbeddings, type MemoryStore } from 'skein/storage';
-import { type Batch, DeviceFeatures, GraphModelStorage, initializeStorage } from 'skein/train';
+import { DeviceFeatures, initializeStorage } from 'skein/train';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { initializeBatcher } from '#internal/train/tasks/graph/initialize-model.js';
+import { initializeBatches } from '#internal/train/tasks/graph/initialize-model.js';
 import { type Parts, scratch, setUp, tinyConfig } from '../train/tiny.js';
 import { writeLinks, writePapers } from './tiny-datasets.js';
 import { useWebGpu } from './use-webgpu.js';
@@ -101,10 +108,10 @@ async function byHand(parts: Parts, epochs: number, place: number): Promise<Outc
     while (batcher.hasNextBatch()) {
       const batch: Batch = await batcher.getBatch();
       batch.embeddingsToDevice(place);
-      model.train(batch);
+      const loss = model.train(batch);
       batch.accumulateGradients();
       await batch.embeddingsToHost();
-      losses.push(batch.loss ?? Number.NaN);
+      losses.push(await loss);
       await batcher.updateEmbeddingsForBatch(batch);
       await batcher.updateEmbeddingsForBatch(batch, true);
       batcher.finishedBatch();
@@ -124,7 +131,7 @@ function onDevice(parts: Parts, config: ReturnType<typeof tinyConfig>): Parts {
   const edges = { ...(train && { train }), ...(validation && { validation }), ...(test && { test }) };
   const { numNodes, numRelations } = storage;
   const moved = new GraphModelStorage({ numNodes, numRelations, edges, embeddings });
-  return { ...parts, storage: moved, batcher: initializeBatcher(config, moved) };
+  return { ...parts, storage: moved, batcher: new GraphBatcher(initializeBatches(config, moved)) };
 }
 
 function expectClose(got: Outcome, want: Outcome): void {
@@ -174,7 +181,7 @@ it('features come through a cache on the device', async () => {
   const features = await DeviceFeatures.open(parts.storage.features as MemoryStore, webgpu.device, {
     size: (40 / 4) * 6 * 4,
   });
-  parts.batcher.deviceFeatures = features;
+  parts.batcher.source.deviceFeatures = features;
   expectClose(await byHand(parts, 2, 0), want);
   expect(features.cachedRatio).toBe(0.25);
   expect(features.stats.hits).toBeGreaterThan(0);

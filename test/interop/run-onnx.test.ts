@@ -88,7 +88,7 @@ describe('an encoder in onnxruntime encodes as the run does', () => {
         const chosen = config(layers, { use_incoming_nbrs: incoming, use_outgoing_nbrs: outgoing });
         const parts = await setUp(chosen, folder());
         await parts.storage.residency.load();
-        const want = await encodeAllNodes(parts);
+        const want = await encodeAllNodes({ model: parts.model, source: parts.batcher.source });
         const bytes = exportEncoderOnnx(parts.model, chosen.model.encoder);
         const embeddings = (await parts.storage.embeddings?.gather(range(0, numNodes))) ?? null;
         const { y } = await runOnnx(bytes, {

@@ -1,5 +1,5 @@
-/** MariusGraph: sorted edge lists, relations, one-hop neighbours; GNNGraph as its sampled form. */
-import { type GNNGraph, LayeredNeighborSampler, MariusGraph } from 'skein/sample';
+/** MariusGraph: sorted edge lists, relations, one-hop neighbours. */
+import { MariusGraph } from 'skein/marius';
 import { describe, expect, test } from 'vitest';
 
 const src = Int32Array.of(0, 0, 1, 2, 3, 4);
@@ -64,50 +64,5 @@ describe('MariusGraph', () => {
     expect([...plain.getNodeIDs()]).toEqual([]);
     expect(() => plain.getEdges()).toThrow('empty graph');
     expect(() => new MariusGraph().getNumNeighbors()).toThrow('empty graph');
-  });
-});
-
-describe('GNNGraph as a MariusGraph', () => {
-  const { graph } = new MariusGraph({ src, dst, relations }, { numNodes: 5 });
-  const sample = (): GNNGraph =>
-    new LayeredNeighborSampler(graph, {
-      layers: [-1, -1],
-      relations: { ids: relations, count: 2 },
-    }).getNeighbors(Int32Array.of(3));
-
-  test('relations of sampled edges; against their direction they are others', () => {
-    const dense = sample().performMap();
-    expect(dense).toBeInstanceOf(MariusGraph);
-    expect([...(dense.getRelationIDs(true) ?? [])]).toEqual([1, 0, 0]);
-    expect([...(dense.getRelationIDs(false) ?? [])]).toEqual([0, 0, 0, 1]);
-    // Rows 0, 2, 3: incoming first, then outgoing with r + 2.
-    expect([...(dense.blockRelations() ?? [])]).toEqual([1, 2, 2, 0, 2, 0, 3]);
-    expect([...dense.getNodeIDs()]).toEqual([1, 0, 2, 3]);
-  });
-
-  test('edges taken out are gone from all layers', () => {
-    const dense = sample();
-    const hidden = 3; // 2 → 3
-    const ends = new Map<number, string>();
-    dense.filterEdges((id, src, dst) => {
-      ends.set(id, `${src} → ${dst}`);
-      return id !== hidden;
-    });
-    dense.performMap();
-    const { src, dst } = graph.edges();
-    for (const [id, text] of ends) expect(text).toBe(`${src[id]} → ${dst[id]}`);
-    expect(ends.size).toBeGreaterThan(3);
-    expect([...dense.getEdgeIDs(true)]).toEqual([4, 1]);
-    expect([...dense.getEdgeIDs(false)]).toEqual([0, 1, 4]);
-    dense.prepareForNextLayer();
-    expect([...dense.getEdgeIDs(true)]).toEqual([]);
-    expect([...dense.getEdgeIDs(false)]).toEqual([4]);
-  });
-
-  test('a wrong number of relations is refused', () => {
-    const wrong = { ids: Int32Array.of(0), count: 1 };
-    expect(() => new LayeredNeighborSampler(graph, { layers: [-1], relations: wrong })).toThrow(
-      '6 relations',
-    );
   });
 });

@@ -1,6 +1,7 @@
 /** Batch: what it starts with, what each step of its life leaves in it, and that `clear` forgets all of it. */
+import { Batch } from 'skein/marius';
 import { mul, sum } from 'skein/tensor';
-import { Batch } from 'skein/train';
+import { findNodes } from 'skein/train';
 import { DeviceError, ValueError } from 'skein/util';
 import { describe, expect, test } from 'vitest';
 
@@ -11,13 +12,14 @@ function edges(train = true): Batch {
   batch.dst = Int32Array.of(3, 9);
   batch.srcNegatives = { ids: Int32Array.of(5, 7, 9, 5), chunks: 2 };
   batch.dstNegatives = { ids: Int32Array.of(1, 1, 3, 0), chunks: 2 };
-  batch.localSample(new Int32Array(10).fill(-1));
+  batch.localSample();
   return batch;
 }
 
 const data = (batch: Batch) =>
   Object.entries(batch).filter(
-    ([key, value]) => value !== null && !['train', 'deviceId', 'status', 'at'].includes(key),
+    ([key, value]) =>
+      value !== null && value !== false && !['train', 'deviceId', 'status', 'at'].includes(key),
   );
 
 describe('defaults', () => {
@@ -46,8 +48,7 @@ describe('localSample', () => {
     const map = new Int32Array(10).fill(-1);
     const batch = new Batch(true);
     batch.rootNodes = Int32Array.of(4, 4, 2);
-    batch.localSample(map);
-    expect([...(batch.uniqueNodeIndices ?? [])]).toEqual([4, 2]);
+    expect([...(findNodes(batch, map).uniqueNodeIndices ?? [])]).toEqual([4, 2]);
     expect(map.every((x) => x === -1)).toBe(true);
   });
 });

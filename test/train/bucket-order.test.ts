@@ -1,13 +1,9 @@
 /** Edges whose nodes are all in memory, trained bucket by bucket: which edges and negatives, files, resumption. */
+
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import {
-  type EdgeSplit,
-  GraphBatcher,
-  MemoryEdges,
-  RandomEdgeSampler,
-  RandomNegativeSampler,
-} from 'skein/train';
+import { GraphBatcher } from 'skein/marius';
+import { type EdgeSplit, MemoryEdges, RandomEdgeSampler, RandomNegativeSampler } from 'skein/train';
 import { describe, expect, it } from 'vitest';
 import {
   edgeKeys,
@@ -89,7 +85,7 @@ describe.each([0, 1])('epoch %i', (epoch) => {
     const seen: string[] = [];
     let states = 0;
     while (batcher.hasNextBatch()) {
-      const batch = await batcher.prepareBatch();
+      const batch = await batcher.source.draw();
       states = Math.max(states, storage.state + 1);
       const ranges = storage.trainedRanges();
       expect(ranges).toHaveLength(4);

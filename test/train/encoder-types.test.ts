@@ -1,7 +1,7 @@
 /** Every kind of graph layer that a configuration can name, with what may follow it: activation, normalisation, dropout. */
 import type { APPNP, SGConv } from 'skein/gnn';
 import { Graph } from 'skein/graph';
-import { SynchronousEvaluator, SynchronousTrainer } from 'skein/marius';
+import { GraphBatcher, SynchronousEvaluator, SynchronousTrainer } from 'skein/marius';
 import { fromTypedArray, noGrad } from 'skein/tensor';
 import { type GeneralEncoder, openRun } from 'skein/train';
 import { describe, expect, it, test } from 'vitest';
@@ -86,8 +86,8 @@ describe.each(['BATCH', 'LAYER'])('normalisation %s', (norm) => {
     const { test: metrics } = await run(
       configOf({ type: 'GIN' }, { norm, dropout: 0.3, activation: 'ELU' }, { model_dir: directory }),
     );
-    const { batcher, model, close } = await openRun(directory, { over: 'graph' });
-    expect(await new SynchronousEvaluator(batcher, model).evaluate()).toEqual(metrics);
+    const { source, model, close } = await openRun(directory, { over: 'graph' });
+    expect(await new SynchronousEvaluator(new GraphBatcher(source), model).evaluate()).toEqual(metrics);
     await close();
   });
 });
@@ -114,8 +114,8 @@ describe.each(['SGC', 'APPNP'])('%s goes several hops', (type) => {
   it('also after the run is opened', async () => {
     const directory = folder();
     const { test: metrics } = await run(configOf({ type }, {}, { model_dir: directory }));
-    const { batcher, model, close } = await openRun(directory, { over: 'graph' });
-    expect(await new SynchronousEvaluator(batcher, model).evaluate()).toEqual(metrics);
+    const { source, model, close } = await openRun(directory, { over: 'graph' });
+    expect(await new SynchronousEvaluator(new GraphBatcher(source), model).evaluate()).toEqual(metrics);
     await close();
   });
 

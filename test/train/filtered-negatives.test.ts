@@ -1,5 +1,6 @@
 /** Filtered training negatives spare training edges only: sparing held-out edges would tell the model which they are. */
-import { Batch, GraphModelStorage, MemoryEdges, RandomNegativeSampler } from 'skein/train';
+import { Batch, GraphModelStorage } from 'skein/marius';
+import { MemoryEdges, RandomNegativeSampler } from 'skein/train';
 import { expect, it } from 'vitest';
 
 it('masks the training edges and competes with held-out ones', async () => {

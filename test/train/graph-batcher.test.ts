@@ -1,26 +1,30 @@
 /** GraphBatcher: how many batches, what is in each, what targets may see, and the way through sets and epochs. */
+
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { EdgeList, GNNGraph, SampleTime } from 'skein/sample';
-import type { TrainedRows } from 'skein/storage';
 import {
   type Batch,
   DataLoader,
   EdgeSampler,
-  FileEdges,
+  type GNNGraph,
   GraphBatcher,
   type GraphModelStorage,
-  type IdLists,
-  KHopNeighborSampler,
-  MemoryEdges,
+  kHopNeighborSampler,
   NegativeSampler,
   NeighborSampler,
   NodeSampler,
+} from 'skein/marius';
+import type { EdgeList, SampleTime } from 'skein/sample';
+import type { TrainedRows } from 'skein/storage';
+import {
+  FileEdges,
+  type IdLists,
+  KHopNeighborSampler,
+  MemoryEdges,
   RandomEdgeSampler,
   RandomNegativeSampler,
   RandomNodeSampler,
 } from 'skein/train';
-import { StateError } from 'skein/util';
 import { describe, expect, test, vi } from 'vitest';
 import { edgeKeys, memoryStorage, randomRows, scratch } from './tiny.js';
 
@@ -111,7 +115,6 @@ describe('batches of edges', () => {
     const first = await batches(batcher);
     expect(batcher.position).toEqual({ epoch: 0, state: 0, step: 3, cursor: 100 });
     await batcher.nextEpoch();
-    expect(() => batcher.hasNextBatch()).toThrow(StateError);
     const second = await batches(batcher);
     expect(second.map(({ at }) => at.epoch)).toEqual([1, 1, 1]);
     expect([...(first[0].src ?? [])]).not.toEqual([...(second[0].src ?? [])]);
@@ -120,7 +123,7 @@ describe('batches of edges', () => {
     expect((await batches(other)).map(({ src }) => [...(src ?? [])])).toEqual(
       second.slice(1).map(({ src }) => [...(src ?? [])]),
     );
-    await expect(other.prepareBatch()).rejects.toThrow(/the end of the set/);
+    await expect(other.getBatch()).rejects.toThrow(/the end of the split/);
   });
 
   test('sets have their own number of edges, evaluation knows true ends', async () => {
@@ -295,7 +298,7 @@ describe('batches of nodes', () => {
     const batcher = new GraphBatcher(storage, new RandomNodeSampler(storage), null, sampler, null, {
       batchSize: 5,
     });
-    expect([batcher.ofNodes, batcher.numItems]).toEqual([true, 25]);
+    expect([batcher.source.holdsNodes, batcher.source.numItems]).toEqual([true, 25]);
     const all = await batches(batcher);
     expect(all.map(({ rootNodes }) => rootNodes?.length)).toEqual([5, 5, 5, 5, 5]);
     expect(all.flatMap(({ rootNodes }) => [...(rootNodes ?? [])]).toSorted()).toEqual(
@@ -321,7 +324,7 @@ describe('batches of nodes', () => {
   });
 });
 
-describe('samplers of one’s own', () => {
+describe('custom samplers', () => {
   /** The active edges as they come. */
   class InOrder extends EdgeSampler {
     override getEdges({ startIndex, batchSize }: Batch): EdgeList {
@@ -346,7 +349,7 @@ describe('samplers of one’s own', () => {
     readonly asked: number[] = [];
     override getNeighbors(ids: Int32Array, incoming = true, outgoing = true, at?: SampleTime): GNNGraph {
       this.asked.push(ids.length);
-      return new KHopNeighborSampler(this.graphStorage, 1).getNeighbors(ids, incoming, outgoing, at);
+      return new kHopNeighborSampler(this.graphStorage, 1).getNeighbors(ids, incoming, outgoing, at);
     }
   }
 
@@ -380,6 +383,8 @@ describe('samplers of one’s own', () => {
   });
 
   test('anything else is refused', () => {
-    expect(() => new GraphBatcher(links(), {} as never)).toThrow(/an EdgeSampler or a NodeSampler/);
+    expect(() => new GraphBatcher(links(), {} as never)).toThrow(
+      /a TrainingEdgeSampler or a TrainingNodeSampler/,
+    );
   });
 });

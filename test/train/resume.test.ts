@@ -2,12 +2,13 @@
  * Runs that are cut off: by an error at any batch, by a signal, by a kill. Resumed, each ends with the bytes of the run
  * that was left alone. A checkpoint that was damaged is refused by name.
  */
+
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { GraphBatcher, type SkeinConfig } from 'skein/train';
+import { BatchSource, type SkeinConfig } from 'skein/train';
 import { FormatError } from 'skein/util';
 import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { renderConfig } from '#internal/train/config/render.js';
@@ -66,11 +67,9 @@ const resumed = (given: SkeinConfig): SkeinConfig => ({
 
 /** Lets a run fail when so many batches are done. */
 async function cutOff(given: SkeinConfig, batches: number): Promise<void> {
-  const finish = GraphBatcher.prototype.finishedBatch;
+  const finish = BatchSource.prototype.finishBatch;
   let count = 0;
-  const spy = vi.spyOn(GraphBatcher.prototype, 'finishedBatch').mockImplementation(function (
-    this: GraphBatcher,
-  ) {
+  const spy = vi.spyOn(BatchSource.prototype, 'finishBatch').mockImplementation(function (this: BatchSource) {
     finish.call(this);
     if (++count === batches) throw new Error('cut off');
   });

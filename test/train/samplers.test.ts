@@ -1,4 +1,5 @@
 /** Samplers of training: what each may draw, on the graphs of the reference tests and on a buffer with a hole. */
+import { Batch, GraphModelStorage, kHopNeighborSampler } from 'skein/marius';
 import {
   BufferedEmbeddings,
   BufferedTable,
@@ -8,10 +9,7 @@ import {
   TableFiles,
 } from 'skein/storage';
 import {
-  Batch,
-  GraphModelStorage,
   KHopNeighborSampler,
-  kHopNeighborSampler,
   MemoryEdges,
   type Negatives,
   RandomEdgeSampler,
@@ -312,7 +310,7 @@ describe('KHopNeighborSampler', () => {
 
   test('the worked vector: two hops of all neighbours of node 3', async () => {
     const sampler = new KHopNeighborSampler(await storage(), 2, 'ALL');
-    const graph = sampler.getNeighbors(Int32Array.of(3)).performMap();
+    const graph = sampler.sample(Int32Array.of(3)).performMap();
     expect([...graph.nodeIds]).toEqual([1, 0, 2, 3]);
     expect([...graph.hopOffsets]).toEqual([0, 1, 3, 4]);
     expect([...graph.getNeighborIDs(true)]).toEqual([3, 1, 2]);
@@ -322,9 +320,8 @@ describe('KHopNeighborSampler', () => {
 
   test('one direction at a time, and the same off the thread', async () => {
     const sampler = new KHopNeighborSampler(await storage(), 1, 'ALL', -1, { outgoing: false });
-    expect([...sampler.getNeighbors(Int32Array.of(3)).nodeIds]).toEqual([2, 3]);
-    expect([...sampler.getNeighbors(Int32Array.of(3), false, true).nodeIds]).toEqual([0, 3]);
-    expect([...(await sampler.getNeighborsAsync(Int32Array.of(3))).nodeIds]).toEqual([2, 3]);
+    expect([...sampler.sample(Int32Array.of(3)).nodeIds]).toEqual([2, 3]);
+    expect([...(await sampler.sampleAsync(Int32Array.of(3))).nodeIds]).toEqual([2, 3]);
   });
 
   test('UNIFORM draws at most so many, by seed and time', async () => {
@@ -334,7 +331,7 @@ describe('KHopNeighborSampler', () => {
     await made.loadGraph();
     const sampler = new KHopNeighborSampler(made, 1, 'UNIFORM', 3, { outgoing: false, seed: 4 });
     const draw = (epoch: number) => {
-      const graph = sampler.getNeighbors(Int32Array.of(1, 2), undefined, undefined, { epoch, step: 0 });
+      const graph = sampler.sample(Int32Array.of(1, 2), { epoch, step: 0 });
       return [...graph.getNeighborIDs(true, true)];
     };
     expect(draw(0)).toHaveLength(6);

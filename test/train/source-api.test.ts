@@ -15,30 +15,34 @@ import {
   Regularizer,
   RelationOperator,
 } from 'skein/gnn';
-import { Evaluator, SynchronousEvaluator, SynchronousTrainer, Trainer } from 'skein/marius';
-import { GNNGraph } from 'skein/sample';
-import { fromTypedArray, ones, type Tensor, zeros } from 'skein/tensor';
 import {
   Batch,
-  ConcatFeaturizer,
   type EdgeSampler,
+  Evaluator,
+  GNNGraph,
+  GraphBatcher,
+  GraphModelStorage,
+  kHopNeighborSampler,
+  type NegativeSampler,
+  type NeighborSampler,
+  type NodeSampler,
+  SynchronousEvaluator,
+  SynchronousTrainer,
+  Trainer,
+} from 'skein/marius';
+import { fromTypedArray, ones, type Tensor, zeros } from 'skein/tensor';
+import {
+  ConcatFeaturizer,
   Encoder,
   Featurizer,
   GeneralEncoder,
-  GraphBatcher,
-  GraphModelStorage,
   initializeModel,
   initializeStorage,
-  KHopNeighborSampler,
-  kHopNeighborSampler,
   LinkPredictionModel,
   LinkPredictionReporter,
   loadConfig,
   Model,
-  type NegativeSampler,
-  type NeighborSampler,
   NodeClassificationModel,
-  type NodeSampler,
   OptimizerSet,
   ProgressReporter,
   RandomEdgeSampler,
@@ -91,7 +95,7 @@ const links = new LinkPredictionModel(
   new LinkPredictionReporter(),
 ).useOptimizer(sgd);
 const classes = new NodeClassificationModel(newEncoder(), loss, regularizer, null).useOptimizer(sgd);
-const neighbours = new KHopNeighborSampler(storage, 1, 'ALL');
+const neighbours = new kHopNeighborSampler(storage, 1, 'ALL');
 const negatives = new RandomNegativeSampler(storage, { numNegatives: 5 });
 const batcher = new GraphBatcher(storage, new RandomEdgeSampler(storage), negatives, neighbours, null, {
   batchSize: 10,
@@ -458,7 +462,7 @@ describe('the source’s names', () => {
 });
 
 test('all nodes at once are encoded as in batches', async () => {
-  storage.setValidationSet();
+  storage.select('validation');
   await storage.loadGraph();
   const whole = await links.encoder.encodeFullGraph(neighbours, storage);
   const layered = whole.rows.slice();
@@ -468,5 +472,5 @@ test('all nodes at once are encoded as in batches', async () => {
     expect(Math.abs(x - layered[i])).toBeLessThan(1e-6);
   });
   storage.setEncodedNodes(null);
-  storage.setTrainSet();
+  storage.select('train');
 });

@@ -1,6 +1,5 @@
 /** The source's graphs, name by name: what it is called there, what it is called here, and a call of it. */
-import { GNNGraph, MariusGraph } from 'skein/sample';
-import { KHopNeighborSampler } from 'skein/train';
+import { GNNGraph, kHopNeighborSampler, MariusGraph } from 'skein/marius';
 import { expect, test } from 'vitest';
 import { memoryStorage } from './tiny.js';
 
@@ -15,7 +14,7 @@ const sampled = async (): Promise<GNNGraph> => {
   const own = memoryStorage({ numNodes: 5, numRelations: 2, train });
   await own.startEpoch(0);
   await own.loadGraph();
-  return new KHopNeighborSampler(own, 2, 'ALL').getNeighbors(Int32Array.of(3), true, true);
+  return new kHopNeighborSampler(own, 2, 'ALL').getNeighbors(Int32Array.of(3), true, true);
 };
 
 type Call = () => unknown;

@@ -1,8 +1,10 @@
 /** Tiny graphs for the tests of training: in memory, as prepared directories, and whole runs over them. */
+
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PreparedDataset } from 'skein/data';
+import { GraphBatcher, GraphModelStorage, type GraphModelStorageParts } from 'skein/marius';
 import {
   type BufferedTable,
   loadTensors,
@@ -16,9 +18,6 @@ import {
 import { manualSeed } from 'skein/tensor';
 import {
   type EdgeSplit,
-  type GraphBatcher,
-  GraphModelStorage,
-  type GraphModelStorageParts,
   type InitializedStorage,
   initializeModel,
   initializeStorage,
@@ -32,7 +31,7 @@ import {
 } from 'skein/train';
 import { Random } from 'skein/util';
 import { afterAll } from 'vitest';
-import { initializeBatcher } from '#internal/train/tasks/graph/initialize-model.js';
+import { initializeBatches } from '#internal/train/tasks/graph/initialize-model.js';
 
 /** A function that gives a new path in a folder that is removed after the tests. */
 export function scratch(): () => string {
@@ -217,7 +216,13 @@ export async function setUp(config: SkeinConfig, folder: string): Promise<Parts>
   const model = initializeModel(config, { numRelations, numClasses });
   const table = stored.storage.residency as BufferedTable;
   const embeddings = stored.storage.embeddings as TrainedRows;
-  return { ...stored, table, embeddings, model, batcher: initializeBatcher(config, stored.storage) };
+  return {
+    ...stored,
+    table,
+    embeddings,
+    model,
+    batcher: new GraphBatcher(initializeBatches(config, stored.storage)),
+  };
 }
 
 /** Every trained number as text, bit for bit: rows of nodes and dense parameters. */

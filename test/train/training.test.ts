@@ -122,7 +122,7 @@ describe('a partition buffer', () => {
         await batcher.loadStorage();
         const seen: string[] = [];
         while (batcher.hasNextBatch()) {
-          const batch = await batcher.prepareBatch();
+          const batch = await batcher.source.draw();
           const global = (ids: Int32Array) => table.buffer.toGlobal(ids);
           seen.push(
             ...edgeKeys(global(batch.src as Int32Array), batch.relations, global(batch.dst as Int32Array)),
@@ -193,7 +193,7 @@ describe('errors', () => {
 
   test.each(cases)('in a sampler: $kind, $table', async ({ make, more }) => {
     const parts = await setUp(tinyConfig(inFour, { ...sage, ...more }), folder());
-    breakMethod(parts.batcher.neighborSampler as object, 'getNeighborsAsync', 5, 'the sampler broke');
+    breakMethod(parts.batcher.neighborSampler as object, 'sampleAsync', 5, 'the sampler broke');
     await fails(parts, make, /the sampler broke/);
   });
 
@@ -301,7 +301,7 @@ describe('evaluation', () => {
     const dataset = writeDataset(folder(), { numNodes: 12, numRelations: 2, train: ringRows(12, 2) });
     const { batcher, model } = await setUp(tinyConfig(dataset), folder());
     expect(await new SynchronousEvaluator(batcher, model).evaluate(true)).toEqual({});
-    expect(batcher.graphStorage.activeSet).toBe('train');
+    expect(batcher.graphStorage.activeSplit).toBe('train');
     const result = await run(tinyConfig(dataset, { storage: { model_dir: folder() } }));
     expect(result).toMatchObject({ validation: {}, test: {}, epochs: 2, interrupted: false });
   });

@@ -85,7 +85,7 @@ async function predictSet(
     output.warn(
       '--save-scores and --save-ranks have no effect: a node classification model has labels. Use --save-labels.',
     );
-  const testRun = input === null ? run : { ...run, batcher: await withTestSet(run, input) };
+  const testRun = input === null ? run : { ...run, source: await withTestSet(run, input) };
   const files =
     model instanceof LinkPredictionModel
       ? await writeScores(testRun, model, command, folder)
@@ -108,7 +108,7 @@ async function predictSet(
 }
 
 async function writeScores(
-  { batcher, dataset }: OpenedGraphRun,
+  { source, dataset }: OpenedGraphRun,
   model: LinkPredictionModel,
   command: PredictCommand,
   folder: string,
@@ -123,7 +123,7 @@ async function writeScores(
     'direction',
   ];
   const csv = writesFile ? new CsvFile(folder, 'scores.csv', header) : null;
-  await predictLinks(batcher, model, ({ src, dst, relations: types, direction, ranks, scores }) => {
+  await predictLinks(source, model, ({ src, dst, relations: types, direction, ranks, scores }) => {
     if (csv === null) return;
     for (let i = 0; i < src.length; i++)
       csv.write([
@@ -139,14 +139,14 @@ async function writeScores(
 }
 
 async function writeLabels(
-  { batcher, dataset }: OpenedGraphRun,
+  { source, dataset }: OpenedGraphRun,
   model: NodeClassificationModel,
   command: PredictCommand,
   folder: string,
 ): Promise<string[]> {
   const [names, classes] = [await dataset.nodeNames(), await dataset.classNames()];
   const csv = command.saveLabels ? new CsvFile(folder, 'labels.csv', ['id', 'y_pred', 'y_true']) : null;
-  await predictNodes(batcher, model, ({ nodes, classes: predicted, labels }) => {
+  await predictNodes(source, model, ({ nodes, classes: predicted, labels }) => {
     if (csv === null) return;
     for (let i = 0; i < nodes.length; i++)
       csv.write([

@@ -1,8 +1,6 @@
-/**
- * Marius's evaluators over the validation or test set: the model adds the result of each batch to its reporter, whose
- * metrics are the outcome.
- */
-import { type GraphBatcher, GraphTask, type Metrics, type Model } from '../../train/index.js';
+/** The document's evaluators: facades over `GraphTask.evaluate`, which returns the metrics of the model's reporter. */
+import { GraphTask, type Metrics, type Model } from '../../train/index.js';
+import type { GraphBatcher } from './graph-batcher.js';
 
 export abstract class Evaluator {
   readonly graphBatcher: GraphBatcher;
@@ -15,10 +13,10 @@ export abstract class Evaluator {
   constructor(graphBatcher: GraphBatcher, model: Model, evaluateAhead: boolean) {
     this.graphBatcher = graphBatcher;
     this.model = model;
-    this.#task = new GraphTask({ model, batcher: graphBatcher, evaluateAhead });
+    this.#task = new GraphTask({ model, source: graphBatcher.source, evaluateAhead });
   }
 
-  /** Metrics on the validation set, or on the test set; empty when the set is. The set is the training set afterwards. */
+  /** Returns metrics on the validation set or the test set, none when it is empty. The set is the training set afterwards. */
   evaluate(validation = false): Promise<Metrics> {
     const report = this.onProgress ?? (() => {});
     return this.#task.evaluate(validation ? 'validation' : 'test', report);

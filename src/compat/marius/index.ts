@@ -1,5 +1,45 @@
-/** Names of Marius's document that are not Skein's own, built on Skein's. */
+/**
+ * Every name of Marius's API document. The document's life-cycle classes are facades over Skein's own; where the two
+ * agree, the name is Skein's class.
+ */
+export {
+  Comparator,
+  EdgeDecoder as Decoder,
+  LossFunction,
+  Regularizer,
+  RelationOperator,
+} from '../../gnn/index.js';
+export type { EdgeList, NeighborSamplingStrategy, NodeNeighbors } from '../../sample/index.js';
+export {
+  Encoder,
+  Featurizer,
+  GraphStorage as GraphModelStorage,
+  type GraphStorageParts as GraphModelStorageParts,
+  initializeModel,
+  initializeStorage,
+  LinkPredictionModel,
+  LinkPredictionReporter,
+  loadConfig as parseConfig,
+  type MariusOptions,
+  Model,
+  NodeClassificationModel,
+  NodeClassificationReporter,
+  ProgressReporter,
+  RandomEdgeSampler,
+  RandomNegativeSampler,
+  RandomNodeSampler,
+  Reporter,
+  TrainingEdgeSampler as EdgeSampler,
+  TrainingNegativeSampler as NegativeSampler,
+  TrainingNodeSampler as NodeSampler,
+} from '../../train/index.js';
+export { Batch, type BatchStatus } from './batch.js';
 export { Evaluator, PipelineEvaluator, SynchronousEvaluator } from './evaluator.js';
+/** The names that current versions of Marius have for two of these. */
+export { GNNGraph, GNNGraph as DENSEGraph } from './gnn-graph.js';
+export { GraphBatcher, GraphBatcher as DataLoader, type GraphBatcherOptions } from './graph-batcher.js';
+export { MariusGraph, type MariusGraphOptions } from './marius-graph.js';
+export { kHopNeighborSampler, NeighborSampler } from './neighbor-sampler.js';
 export {
   PipelineTrainer,
   type PipelineTrainerOptions,

@@ -1,14 +1,13 @@
 /**
- * Marius's trainers over the batches of a `GraphBatcher`, as its document writes them. `fit` does the work.
+ * The document's trainers: facades over `fit`.
  *
  * `SynchronousTrainer` finishes a batch before the next is read. `PipelineTrainer` keeps up to `stalenessBound` batches
- * under way: the parameters of batch t are read when exactly the updates of batches up to t − bound have been applied, so
+ * in flight: the parameters of batch t are read when exactly the updates of batches up to t − bound have been applied, so
  * results depend on the bound and not on timing, and a bound of 1 is synchronous training bit for bit.
  */
 import {
   type FitState,
   fit,
-  type GraphBatcher,
   GraphTask,
   type Model,
   type ProgressReporter,
@@ -16,8 +15,9 @@ import {
 } from '../../train/index.js';
 import { checkInteger } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
+import type { GraphBatcher } from './graph-batcher.js';
 
-/** What happened so far in an epoch. */
+/** The progress of an epoch. */
 export interface TrainProgress {
   readonly epoch: number;
   readonly batches: number;
@@ -32,12 +32,12 @@ export interface TrainProgress {
 }
 
 export interface TrainerOptions {
-  /** Shows how far an epoch is. */
+  /** Prints the progress of an epoch. */
   readonly progressReporter?: ProgressReporter | null;
   readonly onBatch?: (progress: TrainProgress) => void;
   readonly onEpoch?: (progress: TrainProgress) => void | Promise<void>;
   /**
-   * Asked after every batch: 'stop' ends training after it, 'save' calls `onSave` with no batch under way. Results do not
+   * Called after every batch: 'stop' ends training after it, 'save' calls `onSave` with no batch in flight. Results do not
    * depend on it with a bound of 1.
    */
   readonly decide?: (progress: TrainProgress) => 'go' | 'save' | 'stop';
@@ -45,17 +45,17 @@ export interface TrainerOptions {
   readonly timings?: StageTimings;
 }
 
-type Begun = FitState['progress'];
+type EpochProgress = FitState['progress'];
 
 export abstract class Trainer {
   readonly graphBatcher: GraphBatcher;
   readonly model: Model;
   readonly progressReporter: ProgressReporter | null;
   readonly options: TrainerOptions;
-  /** Whether the last call of `train` ended because it was told to. */
+  /** Whether `decide` stopped the last call of `train`. */
   stopped = false;
   readonly #bound: number;
-  #begun: Begun | null = null;
+  #resumed: EpochProgress | null = null;
 
   constructor(graphBatcher: GraphBatcher, model: Model, options: TrainerOptions, bound: number) {
     checkOptionNames<PipelineTrainerOptions>(new.target.name, options, {
@@ -74,35 +74,36 @@ export abstract class Trainer {
     this.#bound = bound;
   }
 
-  /** Says what the epoch in which training resumes has done already, for what is reported of it. */
-  continueFrom(done: Begun): void {
-    this.#begun = done;
+  /** Sets the progress of the epoch in which training resumes, for reports. */
+  continueFrom(done: EpochProgress): void {
+    this.#resumed = done;
   }
 
-  /** Goes through the training set `numEpochs` times, from where the batcher stands. */
+  /** Trains `numEpochs` epochs from the position of the batcher. */
   async train(numEpochs = 1): Promise<void> {
     checkInteger(`${this.constructor.name}.train`, 'numEpochs', numEpochs);
-    const { graphBatcher: batcher, model, options, progressReporter } = this;
+    const { model, options, progressReporter } = this;
+    const { source } = this.graphBatcher;
     const { timings, onSave } = options;
-    const { position } = batcher;
+    const { position } = source;
     const task = new GraphTask({
-      ...{ model, batcher, stalenessBound: this.#bound },
+      ...{ model, source, stalenessBound: this.#bound },
       ...(timings === undefined ? {} : { timings }),
     });
     const totalItems = task.batches.train.numItems;
-    // Batches may be smaller than asked for, so their number alone does not tell.
-    const items = Math.min(totalItems, position.step * batcher.batchSize);
-    const begun = this.#begun ?? { batches: 0, items, loss: 0 };
-    this.#begun = null;
+    // An estimate: batches may be smaller than `batchSize`.
+    const items = Math.min(totalItems, position.step * source.batchSize);
+    const resumed = this.#resumed ?? { batches: 0, items, loss: 0 };
+    this.#resumed = null;
     let [started, skipped, epoch] = [0, 0, position.epoch];
-    const progress = (done: Begun): TrainProgress => {
+    const progress = (done: EpochProgress): TrainProgress => {
       const seconds = (performance.now() - started) / 1000;
       const perSecond = (done.items - skipped) / Math.max(seconds, 1e-9);
       return { ...done, epoch, totalItems, seconds, perSecond };
     };
     const { stopped, position: end } = await fit(task, {
       epochs: position.epoch + numEpochs,
-      from: { position, progress: begun },
+      from: { position, progress: resumed },
       evaluateEvery: 0,
       ...(timings === undefined ? {} : { timings }),
       onEpochStart: (number, total, done) => {
@@ -118,7 +119,7 @@ export abstract class Trainer {
         return asked === 'go' ? 'continue' : asked;
       },
       onSave: async (state) => {
-        if (this.#bound > 1) batcher.seek(state.position);
+        if (this.#bound > 1) source.seek(state.position);
         await onSave?.();
       },
       onEpoch: async (record) => {
@@ -127,8 +128,8 @@ export abstract class Trainer {
       },
     });
     this.stopped = stopped === 'interrupted';
-    // The batcher may have drawn ahead: it stands after the last batch that was trained.
-    if (this.stopped) batcher.seek(end);
+    // The source may have drawn ahead of the last batch that was trained.
+    if (this.stopped) source.seek(end);
   }
 }
 
@@ -139,7 +140,7 @@ export class SynchronousTrainer extends Trainer {
 }
 
 export interface PipelineTrainerOptions extends TrainerOptions {
-  /** Batches under way at most (default 16). */
+  /** Batches in flight at most (default 16). */
   readonly stalenessBound?: number;
 }
 

@@ -4,7 +4,7 @@ export type { PeerAdj } from './convertible-adj.js';
 export type { CsrArrays, CsrLike, SourceOptions } from './csr-source.js';
 export type { DeviceAdj } from './device-adj.js';
 export type { DeviceSample } from './device-sample.js';
-export { GpuMariusGraph } from './gpu-marius-graph.js';
+export { GpuOneHopSampler } from './gpu-one-hop-sampler.js';
 export { GPUSampler, type GPUSamplerOptions } from './gpu-sampler.js';
 export type { HostSample } from './host-sample.js';
 export { type GraphSampler, HostSampler } from './host-sampler.js';

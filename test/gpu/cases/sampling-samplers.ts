@@ -2,13 +2,13 @@
 import {
   GPUSampler,
   type GpuDevice,
-  GpuMariusGraph,
+  GpuOneHopSampler,
   MixedGraphSampler,
   MultiGPUSampler,
   openGpuDevice,
   openSampler,
 } from 'skein/gpu';
-import { MariusGraph, NeighborSampler, NodeLoader } from 'skein/sample';
+import { NeighborSampler, NodeLoader, OneHopSampler } from 'skein/sample';
 import { DeviceError, Random, StateError, ValueError } from 'skein/util';
 import { equal, ok, throws } from './assert.js';
 import type { GpuCase } from './case.js';
@@ -170,12 +170,11 @@ async function fallbacks(gpu: GpuDevice): Promise<void> {
   given.release();
 }
 
-async function marius(gpu: GpuDevice): Promise<void> {
-  const { src, dst } = graph.edges();
-  for (const relations of [null, Int32Array.from(src, (_, i) => i % 7)]) {
-    const host = new MariusGraph({ src, dst, relations }, { numNodes: 300, seed: 6 });
+async function oneHop(gpu: GpuDevice): Promise<void> {
+  for (const relations of [null, Int32Array.from({ length: graph.numEdges }, (_, i) => i % 7)]) {
+    const host = new OneHopSampler(graph, { relations, seed: 6 });
     for (const segmentBytes of [1 << 20, 1000]) {
-      const device = new GpuMariusGraph(gpu, host, { segmentBytes });
+      const device = new GpuOneHopSampler(gpu, host, { segmentBytes });
       const ids = Int32Array.of(3, 299, 0, 3, 41, 120);
       for (const incoming of [true, false]) {
         for (const [strategy, max, rate] of [
@@ -185,8 +184,8 @@ async function marius(gpu: GpuDevice): Promise<void> {
           ['DROPOUT', -1, 0.6],
         ] as const) {
           const at = { epoch: 1, step: 9 };
-          const want = host.getNeighborsForNodeIds(ids, incoming, strategy, max, rate, at);
-          const got = await device.getNeighborsForNodeIds(ids, incoming, strategy, max, rate, at);
+          const want = host.sample(ids, incoming, strategy, max, rate, at);
+          const got = await device.sample(ids, incoming, strategy, max, rate, at);
           const what = `${strategy} ${max} ${rate} ${incoming ? 'in' : 'out'}`;
           equal(got.offsets, want.offsets, `${what}: offsets`);
           equal(got.edges.src, want.edges.src, `${what}: src`);
@@ -195,13 +194,9 @@ async function marius(gpu: GpuDevice): Promise<void> {
           else equal(got.edges.relations, want.edges.relations, `${what}: relations`);
         }
       }
-      const none = await device.getNeighborsForNodeIds(new Int32Array(0), true);
+      const none = await device.sample(new Int32Array(0), true);
       equal([none.offsets.length, none.edges.src.length], [0, 0], 'no nodes');
-      await throws(
-        () => device.getNeighborsForNodeIds(Int32Array.of(300), true),
-        ValueError,
-        /300 at position 0/,
-      );
+      await throws(() => device.sample(Int32Array.of(300), true), ValueError, /300 at position 0/);
       device.release();
     }
   }
@@ -214,5 +209,5 @@ export const cases: readonly GpuCase[] = [
   { group: 'G', name: 'CPU and device together: in order, all of them', run: mixed },
   { group: 'H', name: 'CPU and device together: mistakes reach the caller', run: mixedErrors },
   { group: 'Q', name: 'no adapter, or a device lost: the CPU goes on with the same batches', run: fallbacks },
-  { group: 'H', name: 'neighbours of nodes as Marius asks for them', run: marius },
+  { group: 'H', name: 'one hop: the edges that OneHopSampler draws', run: oneHop },
 ];

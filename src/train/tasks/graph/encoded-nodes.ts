@@ -9,14 +9,14 @@ import { join } from 'node:path';
 import type { PreparedDataset } from '../../../data/index.js';
 import { mappingText } from '../../../data/prepare/mapping-file.js';
 import { writeFileAtomic } from '../../../storage/atomic-file.js';
-import type { GraphBatcher } from './batch/graph-batcher.js';
+import type { BatchSource } from './batch/batch-source.js';
 import { type EncodedNodes, GeneralEncoder } from './model/encoder.js';
 import type { Model } from './model/model.js';
 
 /** What is needed of an opened run. */
 export interface EncodableRun {
   readonly model: Model;
-  readonly batcher: GraphBatcher;
+  readonly source: BatchSource;
 }
 
 /** Whether nodes are compared by their embeddings as they are. */
@@ -26,16 +26,16 @@ export function comparesEmbeddings({ encoder, featurizer }: Model): boolean {
 
 /** Afterwards the storage's `tiles` and `readEncoded` give the rows that the model compares. */
 export async function rowsForReading(run: EncodableRun): Promise<void> {
-  if (comparesEmbeddings(run.model) || run.batcher.graphStorage.encodedNodes !== null) return;
+  if (comparesEmbeddings(run.model) || run.source.storage.encodedNodes !== null) return;
   await encodeAllNodes(run);
 }
 
 /** The encoder's result for every node; it is left in the storage too. */
-export async function encodeAllNodes({ model, batcher }: EncodableRun): Promise<EncodedNodes> {
-  batcher.setTestSet();
-  await batcher.loadStorage();
+export async function encodeAllNodes({ model, source }: EncodableRun): Promise<EncodedNodes> {
+  source.select('test');
+  await source.load();
   model.eval();
-  return model.encoder.encodeFullGraph(batcher.evaluationNeighborSampler, batcher.graphStorage);
+  return model.encoder.encodeFullGraph(source.evaluationNeighbors, source.storage);
 }
 
 /** Writes encoded nodes into the directory of a run as Marius does: encoded_nodes.bin (f32 rows) and node_mapping.txt. */

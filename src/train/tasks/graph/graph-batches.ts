@@ -1,5 +1,5 @@
 /**
- * Batches of edges or nodes of a graph for `fit`: drawn by a `GraphBatcher`, with up to `bound` of them read ahead.
+ * Batches of edges or nodes of a graph for `fit`: drawn by a `BatchSource`, with up to `bound` of them read ahead.
  *
  * The parameters of batch t are read when exactly the updates of batches up to t − bound have been applied, so results
  * depend on the bound and not on timing, and a bound of 1 is synchronous training bit for bit. Neighbours are sampled and
@@ -8,24 +8,24 @@
 
 import { StateError } from '../../../util/errors.js';
 import type { Batches, Cursor } from '../../task.js';
-import type { Batch } from './batch/batch.js';
-import type { GraphBatcher } from './batch/graph-batcher.js';
+import type { BatchSource } from './batch/batch-source.js';
+import type { TrainingBatch } from './batch/training-batch.js';
 
-export class GraphBatches implements Batches<Batch> {
-  readonly #batcher: GraphBatcher;
+export class GraphBatches implements Batches<TrainingBatch> {
+  readonly #source: BatchSource;
   readonly #bound: number;
   /** How the epoch was cut into states that a checkpoint within it was saved in; null: as it is now. */
   plan: string | null = null;
   /** What is being read must not see an update whose turn it was not. */
   #reading = Promise.resolve();
 
-  constructor(batcher: GraphBatcher, bound: number) {
-    this.#batcher = batcher;
+  constructor(source: BatchSource, bound: number) {
+    this.#source = source;
     this.#bound = bound;
   }
 
   get numItems(): number {
-    return this.#batcher.numItemsOf('train');
+    return this.#source.numItemsOf('train');
   }
 
   get readsAhead(): boolean {
@@ -37,19 +37,19 @@ export class GraphBatches implements Batches<Batch> {
     return this.#reading;
   }
 
-  async *epoch(epoch: number, from: Cursor = { step: 0 }): AsyncGenerator<Batch, void, undefined> {
-    const batcher = this.#batcher;
+  async *epoch(epoch: number, from: Cursor = { step: 0 }): AsyncGenerator<TrainingBatch, void, undefined> {
+    const source = this.#source;
     const { step, state = 0, cursor = 0 } = from;
-    const { planKey } = batcher.graphStorage;
+    const { planKey } = source.storage;
     if (step > 0 && this.plan !== null && this.plan !== planKey)
       throw new StateError(
         `resume: expected the partitions that the epoch was begun with (${this.plan || 'all in one state'}), got others (${planKey || 'all in one state'}). Resume with the number of workers, the budget and the buffer that it had, or from a checkpoint at the end of an epoch.`,
       );
     this.plan = null;
-    batcher.seek({ epoch, state, step, cursor });
-    batcher.setTrainSet();
-    await batcher.loadStorage();
-    const queue = new ReadAhead(batcher, this.#bound);
+    source.seek({ epoch, state, step, cursor });
+    source.select('train');
+    await source.load();
+    const queue = new ReadAhead(source, this.#bound);
     try {
       for (;;) {
         this.#reading = queue.read();
@@ -58,13 +58,13 @@ export class GraphBatches implements Batches<Batch> {
         const batch = queue.take();
         if (batch === null) break;
         yield batch;
-        batcher.finishedBatch();
-        batch.clear();
+        source.finishBatch();
+        batch.dispose();
       }
-      await batcher.nextEpoch();
+      await source.endEpoch();
     } finally {
       await queue.close();
-      batcher.abandonBatches();
+      source.abandonBatches();
       this.#reading = Promise.resolve();
     }
   }
@@ -72,15 +72,15 @@ export class GraphBatches implements Batches<Batch> {
 
 /** Batches that are drawn, and of them those whose parameters are there. */
 class ReadAhead {
-  readonly #batcher: GraphBatcher;
+  readonly #source: BatchSource;
   readonly #bound: number;
-  readonly #drawn: Promise<Batch>[] = [];
-  readonly #loaded: Batch[] = [];
+  readonly #drawn: Promise<TrainingBatch>[] = [];
+  readonly #loaded: TrainingBatch[] = [];
   #closed = false;
   #reading = Promise.resolve();
 
-  constructor(batcher: GraphBatcher, bound: number) {
-    this.#batcher = batcher;
+  constructor(source: BatchSource, bound: number) {
+    this.#source = source;
     this.#bound = bound;
   }
 
@@ -88,7 +88,7 @@ class ReadAhead {
     return this.#loaded.length === 0;
   }
 
-  take(): Batch | null {
+  take(): TrainingBatch | null {
     return this.#loaded.shift() ?? null;
   }
 
@@ -101,12 +101,12 @@ class ReadAhead {
 
   /** Draws ahead, never into a state whose partitions are not there yet. */
   #draw(): void {
-    const batcher = this.#batcher;
+    const source = this.#source;
     const ahead = (): number => this.#drawn.length + this.#loaded.length;
-    while (!this.#closed && ahead() < this.#bound && batcher.hasNextBatch()) {
-      const entersState = batcher.atStateEnd;
+    while (!this.#closed && ahead() < this.#bound && source.hasNext()) {
+      const entersState = source.isAtStateEnd;
       if (entersState && ahead() > 0) return;
-      const next = batcher.prepareBatch();
+      const next = source.draw();
       // The consumer of the queue meets the error; until then it must not count as unhandled.
       next.catch(() => undefined);
       this.#drawn.push(next);
@@ -116,9 +116,8 @@ class ReadAhead {
 
   async #load(): Promise<void> {
     while (this.#drawn.length > 0) {
-      const batch = await (this.#drawn.shift() as Promise<Batch>);
-      await this.#batcher.loadParameters(batch, this.#bound > 1);
-      this.#loaded.push(batch);
+      const drawn = await (this.#drawn.shift() as Promise<TrainingBatch>);
+      this.#loaded.push(await this.#source.read(drawn, this.#bound > 1));
       this.#draw();
     }
   }
@@ -127,6 +126,6 @@ class ReadAhead {
   async close(): Promise<void> {
     this.#closed = true;
     await Promise.allSettled([this.#reading, ...this.#drawn]);
-    for (const batch of this.#loaded.splice(0)) batch.clear();
+    for (const batch of this.#loaded.splice(0)) batch.dispose();
   }
 }

@@ -26,7 +26,7 @@ import { planStep } from '../nodes/sharded/plan-run.js';
 import { ShardedTask } from '../nodes/sharded/sharded-task.js';
 import { comparesEmbeddings, encodeAllNodes, saveEncodedNodes } from './encoded-nodes.js';
 import { GraphTask } from './graph-task.js';
-import { initializeBatcher, initializeModel, type RunSamplers } from './initialize-model.js';
+import { initializeBatches, initializeModel, type RunSamplers } from './initialize-model.js';
 import type { Model } from './model/model.js';
 import { checkIdentity, checkOwnSamplers, type RunIdentity, runIdentity } from './run-identity.js';
 import { configOfRun, withSeedOf } from './started-run.js';
@@ -173,17 +173,17 @@ class GraphRun {
       ...{ ...places, group, device: device?.device ?? null },
     });
     const model = await this.#model();
-    const batcher = initializeBatcher(config, storage, group, samplers);
+    const source = initializeBatches(config, storage, group, samplers);
     if (device !== null) {
-      batcher.deviceFeatures = await openDeviceFeatures(config, device, storage);
+      source.deviceFeatures = await openDeviceFeatures(config, device, storage);
       model.to(device.device);
-      const { deviceFeatures: cache } = batcher;
+      const { deviceFeatures: cache } = source;
       const cached =
         cache === null ? '' : `, ${Math.round(100 * cache.cachedRatio)} % of the features cached`;
       run.log('info', `computing on webgpu (${device.adapter})${cached}`);
     }
     return new GraphTask({
-      ...{ model, batcher, table, timings, opened: manifest, headline: headlineOf(config) },
+      ...{ model, source, table, timings, opened: manifest, headline: headlineOf(config) },
       stalenessBound: pipeline.sync || group.size > 1 ? 1 : pipeline.staleness_bound,
       evaluateAhead: !config.evaluation.pipeline.sync && group.size === 1,
     });
@@ -239,14 +239,14 @@ class GraphRun {
   async #export({ task, run }: FinishContext): Promise<Readonly<Record<string, unknown>>> {
     // Where the encoder passes embeddings on, the table has them already.
     if (!(task instanceof GraphTask) || comparesEmbeddings(task.model)) return {};
-    const { model, batcher } = task;
+    const { model, source } = task;
     const { group } = this.#parts;
-    const encoded = await encodeAllNodes({ model, batcher });
+    const encoded = await encodeAllNodes({ model, source });
     // Every worker encodes all nodes, with rows that the others hold: none leaves before all have read.
     group.comm.barrier();
     await group.onRoot(() => saveEncodedNodes(run.path, encoded, this.#parts.dataset));
-    batcher.graphStorage.setEncodedNodes(null);
-    batcher.setTrainSet();
+    source.storage.setEncodedNodes(null);
+    source.select('train');
     return {};
   }
 }

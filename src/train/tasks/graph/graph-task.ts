@@ -7,15 +7,15 @@ import type { RunTable, TableManifest } from '../../../storage/index.js';
 import { checkOptionNames } from '../../../util/option-names.js';
 import { noTimings, type StageTimings } from '../../run/timings.js';
 import type { Batches, HeldOut, Metrics, SavedState, SplitName, StepLoss, Task } from '../../task.js';
-import type { Batch } from './batch/batch.js';
-import type { GraphBatcher } from './batch/graph-batcher.js';
+import type { BatchSource } from './batch/batch-source.js';
+import type { TrainingBatch } from './batch/training-batch.js';
 import { GraphBatches } from './graph-batches.js';
 import { KeptRows, type KeptRowsState } from './kept-rows.js';
 import type { Model } from './model/model.js';
 
 export interface GraphTaskOptions {
   readonly model: Model;
-  readonly batcher: GraphBatcher;
+  readonly source: BatchSource;
   /** The rows that a checkpoint keeps; null where there are none. */
   readonly table?: RunTable | null;
   /** The checkpoint's table that `table` was opened with. */
@@ -37,10 +37,10 @@ interface GraphState extends KeptRowsState {
   readonly plan?: string;
 }
 
-export class GraphTask implements Task<Batch> {
+export class GraphTask implements Task<TrainingBatch> {
   readonly model: Model;
-  readonly batcher: GraphBatcher;
-  readonly batches: Readonly<Record<SplitName, Batches<Batch>>>;
+  readonly source: BatchSource;
+  readonly batches: Readonly<Record<SplitName, Batches<TrainingBatch>>>;
   readonly headline: string;
   readonly #table: RunTable | null;
   readonly #train: GraphBatches;
@@ -49,28 +49,28 @@ export class GraphTask implements Task<Batch> {
 
   constructor(options: GraphTaskOptions) {
     checkOptionNames('GraphTask', options, {
-      ...{ model: true, batcher: true, table: true, opened: true, headline: true },
+      ...{ model: true, source: true, table: true, opened: true, headline: true },
       ...{ stalenessBound: true, evaluateAhead: true, timings: true },
     });
-    const { model, batcher, stalenessBound = 1 } = options;
+    const { model, source, stalenessBound = 1 } = options;
     this.model = model;
-    this.batcher = batcher;
-    this.headline = options.headline ?? (batcher.ofNodes ? 'accuracy' : 'mrr');
+    this.source = source;
+    this.headline = options.headline ?? (source.holdsNodes ? 'accuracy' : 'mrr');
     this.#table = options.table ?? null;
-    const optimizer = this.#table === null ? null : (batcher.graphStorage.embeddings?.optimizer ?? null);
+    const optimizer = this.#table === null ? null : (source.storage.embeddings?.optimizer ?? null);
     this.#rows = new KeptRows(this.#table, optimizer, options.opened);
     const ahead = options.evaluateAhead ?? true;
     this.#timings = options.timings ?? noTimings;
-    this.#train = new GraphBatches(batcher, stalenessBound);
+    this.#train = new GraphBatches(source, stalenessBound);
     this.batches = {
       train: this.#train,
-      validation: new EvaluationBatches(batcher, 'validation', ahead),
-      test: new EvaluationBatches(batcher, 'test', ahead),
+      validation: new EvaluationBatches(source, 'validation', ahead),
+      test: new EvaluationBatches(source, 'test', ahead),
     };
   }
 
   get items(): 'edges' | 'nodes' {
-    return this.batcher.ofNodes ? 'nodes' : 'edges';
+    return this.source.holdsNodes ? 'nodes' : 'edges';
   }
 
   get optimizer(): Model['encoderOptimizer'] {
@@ -82,23 +82,29 @@ export class GraphTask implements Task<Batch> {
     this.#rows.scaleRate(factor);
   }
 
-  async train(batch: Batch): Promise<StepLoss> {
-    const { model, batcher } = this;
+  async train(batch: TrainingBatch): Promise<StepLoss> {
+    const { model, source } = this;
+    const { embeddings } = source.storage;
     const items = batch.batchSize;
-    const onDevice = (batcher.graphStorage.embeddings?.device ?? null) !== null;
-    await this.#timings.timeAsync('compute', async () => {
-      batch.embeddingsToDevice(model.device ?? -1);
-      model.train(batch);
-      batch.accumulateGradients();
-      await batch.embeddingsToHost(!onDevice);
-    });
-    const loss = batch.loss ?? Number.NaN;
-    // A loss that is not finite must not reach the table; the loop refuses it.
-    if (Number.isFinite(loss)) {
-      await this.#timings.timeAsync('load', () => this.#train.idle());
-      await this.#timings.timeAsync('update', () => batcher.updateEmbeddingsForBatch(batch, onDevice));
+    const placed = batch.on(model.device);
+    // Rows of a table on the device are updated there.
+    const staysOnDevice = embeddings === null || embeddings.device !== null;
+    try {
+      const [loss, gradient] = await this.#timings.timeAsync('compute', () =>
+        Promise.all([model.train(placed), staysOnDevice ? null : placed.gradient()]),
+      );
+      // A loss that is not finite must not reach the table; `fit` throws on it.
+      if (Number.isFinite(loss)) {
+        await this.#timings.timeAsync('load', () => this.#train.idle());
+        const change = staysOnDevice ? placed.uniqueNodeEmbeddings?.ownGrad : gradient;
+        await this.#timings.timeAsync('update', async () => {
+          if (change) embeddings?.update(batch.uniqueNodeIndices as Int32Array, change);
+        });
+      }
+      return { loss: model.lossIsMean ? loss * items : loss, items };
+    } finally {
+      if (placed !== batch) placed.dispose();
     }
-    return { loss: model.lossIsMean ? loss * items : loss, items };
   }
 
   /**
@@ -109,42 +115,43 @@ export class GraphTask implements Task<Batch> {
     split: HeldOut,
     onProgress: (done: number, total: number) => void = () => {},
   ): Promise<Metrics> {
-    const { model, batcher } = this;
+    const { model, source } = this;
     const batches = this.batches[split];
     if (batches.numItems === 0) return {};
     try {
-      selectSplit(batcher, split);
+      source.select(split);
       await this.#releaseRows();
-      await batcher.loadStorage();
+      await source.load();
       model.startEvaluation();
-      await model.encodeForEvaluation(batcher);
+      await model.encodeForEvaluation(source);
       let done = 0;
-      for await (const batch of batches.epoch(batcher.position.epoch)) {
-        batch.embeddingsToDevice(model.device ?? -1);
-        await model.evaluate(batch);
+      for await (const batch of batches.epoch(source.position.epoch)) {
+        const placed = batch.on(model.device);
+        await model.evaluate(placed);
+        if (placed !== batch) placed.dispose();
         done += batch.batchSize;
         onProgress(done, batches.numItems);
       }
       return model.finishEvaluation();
     } finally {
-      batcher.graphStorage.setEncodedNodes(null);
-      batcher.setTrainSet();
+      source.storage.setEncodedNodes(null);
+      source.select('train');
     }
   }
 
   /** A table that is not all in memory is evaluated partition by partition: the resident ones would only take memory. */
   async #releaseRows(): Promise<void> {
-    if (this.#table === null || this.batcher.graphStorage.allResident) return;
+    if (this.#table === null || this.source.storage.allResident) return;
     await this.#table.release();
     // Training loads them again.
-    this.batcher.seek(this.batcher.position);
+    this.source.seek(this.source.position);
   }
 
   async snapshot(): Promise<SavedState> {
     const state: GraphState = {
       ...(await this.#rows.snapshot()),
-      evaluationEpoch: this.batcher.position.epoch,
-      plan: this.batcher.graphStorage.planKey,
+      evaluationEpoch: this.source.position.epoch,
+      plan: this.source.storage.planKey,
     };
     return { tensors: {}, state: { ...state } };
   }
@@ -154,7 +161,7 @@ export class GraphTask implements Task<Batch> {
     const { evaluationEpoch, plan } = state;
     this.#train.plan = plan ?? null;
     await this.#rows.restore(state);
-    this.batcher.seek({ epoch: evaluationEpoch, step: 0 });
+    this.source.seek({ epoch: evaluationEpoch, step: 0 });
   }
 
   async prune(kept: readonly SavedState['state'][]): Promise<void> {
@@ -162,53 +169,48 @@ export class GraphTask implements Task<Batch> {
   }
 
   async close(): Promise<void> {
-    this.batcher.deviceFeatures?.release();
+    this.source.deviceFeatures?.release();
     try {
       await this.#table?.close();
-      await this.batcher.graphStorage.features?.unload?.();
+      await this.source.storage.features?.unload?.();
     } finally {
-      this.batcher.graphStorage.close();
+      this.source.storage.close();
     }
   }
 }
 
-function selectSplit(batcher: GraphBatcher, split: HeldOut): void {
-  if (split === 'validation') batcher.setValidationSet();
-  else batcher.setTestSet();
-}
-
 /** Batches of a split that is evaluated; the next is read while one is evaluated. */
-class EvaluationBatches implements Batches<Batch> {
-  readonly #batcher: GraphBatcher;
+class EvaluationBatches implements Batches<TrainingBatch> {
+  readonly #source: BatchSource;
   readonly #split: HeldOut;
   readonly #ahead: boolean;
 
-  constructor(batcher: GraphBatcher, split: HeldOut, ahead: boolean) {
-    this.#batcher = batcher;
+  constructor(source: BatchSource, split: HeldOut, ahead: boolean) {
+    this.#source = source;
     this.#split = split;
     this.#ahead = ahead;
   }
 
   get numItems(): number {
-    return this.#batcher.numItemsOf(this.#split);
+    return this.#source.numItemsOf(this.#split);
   }
 
-  async *epoch(): AsyncGenerator<Batch, void, undefined> {
-    const batcher = this.#batcher;
-    selectSplit(batcher, this.#split);
-    await batcher.loadStorage();
-    const next = (): Promise<Batch> | null => {
-      if (!batcher.hasNextBatch()) return null;
-      const batch = batcher.getBatch();
+  async *epoch(): AsyncGenerator<TrainingBatch, void, undefined> {
+    const source = this.#source;
+    source.select(this.#split);
+    await source.load();
+    const next = (): Promise<TrainingBatch> | null => {
+      if (!source.hasNext()) return null;
+      const batch = source.next();
       batch.catch(() => undefined);
       return batch;
     };
     let coming = next();
     while (coming !== null) {
-      const batch: Batch = await coming;
+      const batch: TrainingBatch = await coming;
       if (this.#ahead) coming = next();
       yield batch;
-      batch.clear();
+      batch.dispose();
       if (!this.#ahead) coming = next();
     }
   }

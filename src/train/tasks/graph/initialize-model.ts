@@ -25,15 +25,15 @@ import type {
 } from '../../config/types.js';
 import { LinkPredictionReporter, NodeClassificationReporter } from '../../run/index.js';
 import { LinkPredictionModel } from '../links/link-prediction-model.js';
-import { type NegativeSampler, RandomNegativeSampler } from '../links/negative-sampler.js';
+import { RandomNegativeSampler, type TrainingNegativeSampler } from '../links/negative-sampler.js';
 import { NodeClassificationModel } from '../nodes/node-classification-model.js';
-import type { Place } from './batch/batch-share.js';
-import { GraphBatcher } from './batch/graph-batcher.js';
-import { KHopNeighborSampler, type NeighborSampler } from './batch/neighbor-sampler.js';
+import type { WorkerRank } from './batch/batch-share.js';
+import { BatchSource } from './batch/batch-source.js';
+import { KHopNeighborSampler, type TrainingNeighborSampler } from './batch/neighbor-sampler.js';
 import { RandomEdgeSampler, RandomNodeSampler } from './batch/samplers.js';
 import { GeneralEncoder } from './model/encoder.js';
 import type { Model } from './model/model.js';
-import type { GraphModelStorage } from './storage/graph-model-storage.js';
+import type { GraphStorage } from './storage/graph-storage.js';
 import { seedStreams } from './storage/initialize-table.js';
 
 /** The numbers of a dataset that a model depends on. */
@@ -118,17 +118,17 @@ function ownOptimizers(
  * and resumes. Every one of several workers draws the negatives of the whole batch; neighbours are for one process.
  */
 export interface RunSamplers {
-  readonly negatives?: (storage: GraphModelStorage, config: SkeinConfig) => NegativeSampler;
-  readonly neighbors?: (storage: GraphModelStorage, config: SkeinConfig) => NeighborSampler;
+  readonly negatives?: (storage: GraphStorage, config: SkeinConfig) => TrainingNegativeSampler;
+  readonly neighbors?: (storage: GraphStorage, config: SkeinConfig) => TrainingNeighborSampler;
 }
 
-/** `place`: which of several workers; they share every batch. */
-export function initializeBatcher(
+/** Makes the source of a run's batches. `worker`: one of several that share every batch. */
+export function initializeBatches(
   config: SkeinConfig,
-  storage: GraphModelStorage,
-  place: Place = { rank: 0, size: 1 },
+  storage: GraphStorage,
+  worker: WorkerRank = { rank: 0, size: 1 },
   own: RunSamplers = {},
-): GraphBatcher {
+): BatchSource {
   const seed = config.model.random_seed;
   const order = { seed, shuffle: config.storage.shuffle_input };
   const { encoder } = config.model;
@@ -151,33 +151,29 @@ export function initializeBatcher(
   const links = config.model.learning_task === 'LINK_PREDICTION';
   const evaluationSampling = config.evaluation.negative_sampling;
   const againstAll = evaluationSampling.filtered || evaluationSampling.negatives_per_positive < 0;
-  return new GraphBatcher(
-    storage,
-    links ? new RandomEdgeSampler(storage, order) : new RandomNodeSampler(storage, order),
-    links
+  const sampler = links ? new RandomEdgeSampler(storage, order) : new RandomNodeSampler(storage, order);
+  return new BatchSource(storage, sampler, {
+    batchSize: fullBatch ? Math.max(1, storage.splitNodes('train')?.length ?? 0) : batchSize,
+    evaluationBatchSize: evaluationBatch(config, storage),
+    negatives: links
       ? (own.negatives?.(storage, config) ?? newNegatives(storage, config.training.negative_sampling, seed))
       : null,
-    train,
-    evaluation,
-    {
-      batchSize: fullBatch ? Math.max(1, storage.splitNodes('train')?.length ?? 0) : batchSize,
-      evaluationBatchSize: evaluationBatch(config, storage),
-      evaluationNegativeSampler:
-        !links || againstAll ? null : newNegatives(storage, evaluationSampling, seed),
-      filtered: evaluationSampling.filtered,
-      place,
-    },
-  );
+    evaluationNegatives: !links || againstAll ? null : newNegatives(storage, evaluationSampling, seed),
+    neighbors: train,
+    evaluationNeighbors: evaluation,
+    filtered: evaluationSampling.filtered,
+    worker,
+  });
 }
 
 /** Every batch that is ranked against all nodes reads the whole table; when that means files, batches are large. */
-function evaluationBatch(config: SkeinConfig, storage: GraphModelStorage): number {
+function evaluationBatch(config: SkeinConfig, storage: GraphStorage): number {
   const { batch_size: size } = config.evaluation;
   return storage.allResident ? size : Math.max(size, 2 ** 16);
 }
 
 function newNegatives(
-  storage: GraphModelStorage,
+  storage: GraphStorage,
   config: NegativeSamplingConfig,
   seed: number,
 ): RandomNegativeSampler {

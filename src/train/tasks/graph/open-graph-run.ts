@@ -9,13 +9,13 @@ import { withPlugins } from '../../plugins.js';
 import { tableFolder, tableOf } from '../../run/adopt-checkpoint.js';
 import { checkSeed } from '../../run/check-seed.js';
 import { type RunRecord, readRecord } from '../../run/run-record.js';
-import type { GraphBatcher } from './batch/graph-batcher.js';
+import type { BatchSource } from './batch/batch-source.js';
 import { GraphTask } from './graph-task.js';
-import { initializeBatcher, initializeModel } from './initialize-model.js';
+import { initializeBatches, initializeModel } from './initialize-model.js';
 import type { Model } from './model/model.js';
 import { checkIdentity, type RunIdentity, runIdentity } from './run-identity.js';
 import { withSeedOf } from './started-run.js';
-import type { GraphModelStorage } from './storage/graph-model-storage.js';
+import type { GraphStorage } from './storage/graph-storage.js';
 import { initializeStorage } from './storage/initialize-storage.js';
 import { bufferConfig } from './storage/initialize-table.js';
 import { withMemoryBudget } from './storage/memory-budget.js';
@@ -29,10 +29,10 @@ export interface OpenedGraphRun extends FoundGraphRun {
   readonly kind: 'links' | 'nodes';
   readonly record: RunRecord;
   readonly dataset: PreparedDataset;
-  readonly storage: GraphModelStorage;
+  readonly storage: GraphStorage;
   readonly model: Model;
   /** Stands where the checkpoint was saved, so that evaluation draws what it drew then. */
-  readonly batcher: GraphBatcher;
+  readonly source: BatchSource;
   readonly task: GraphTask;
   close(): Promise<void>;
 }
@@ -68,15 +68,15 @@ export async function openGraphRun(
   await model.load(found.checkpoint);
   model.eval();
   await storage.residency.load();
-  const batcher = initializeBatcher(config, storage);
-  batcher.seek(record.position);
-  const task = new GraphTask({ model, batcher, evaluateAhead: !config.evaluation.pipeline.sync });
+  const source = initializeBatches(config, storage);
+  source.seek(record.position);
+  const task = new GraphTask({ model, source, evaluateAhead: !config.evaluation.pipeline.sync });
   const kind = record.task === 'nodes' ? 'nodes' : 'links';
   const close = async (): Promise<void> => {
     await storage.residency.unload(false);
     await storage.features?.unload?.();
   };
-  return { ...found, kind, config, record, dataset, storage, model, batcher, task, close };
+  return { ...found, kind, config, record, dataset, storage, model, source, task, close };
 }
 
 /**

@@ -10,7 +10,7 @@ import { ConfigError, DeviceError, markCollective } from '../../../util/errors.j
 import { deviceLimits } from '../../config/check-device.js';
 import type { SkeinConfig } from '../../config/index.js';
 import { DeviceFeatures } from './batch/device-features.js';
-import type { GraphModelStorage } from './storage/graph-model-storage.js';
+import type { GraphStorage } from './storage/graph-storage.js';
 
 export interface TrainingDevice {
   readonly device: WebGpuTensorDevice;
@@ -74,7 +74,7 @@ function obstacleTo(config: SkeinConfig, workers: number): string | null {
 export async function openDeviceFeatures(
   config: SkeinConfig,
   { device }: TrainingDevice,
-  storage: GraphModelStorage,
+  storage: GraphStorage,
 ): Promise<DeviceFeatures | null> {
   const { device_cache_size: size } = config.storage;
   if (size === null || storage.features === null) return null;

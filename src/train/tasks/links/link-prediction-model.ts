@@ -15,10 +15,16 @@ import { add, mul, noGrad, scope, type Tensor } from '../../../tensor/index.js';
 import { StateError } from '../../../util/errors.js';
 import { Random } from '../../../util/philox.js';
 import { LinkPredictionReporter } from '../../run/index.js';
-import type { Batch, Negatives } from '../graph/batch/batch.js';
-import { type BatchPiece, type BatchShare, maskBetween, resultPlace } from '../graph/batch/batch-share.js';
-import type { GraphBatcher } from '../graph/batch/graph-batcher.js';
-import { type Encoder, GeneralEncoder } from '../graph/model/encoder.js';
+import {
+  type BatchShare,
+  edgesBetween,
+  maskBetween,
+  resultPosition,
+  type ShareSegment,
+} from '../graph/batch/batch-share.js';
+import type { BatchSource } from '../graph/batch/batch-source.js';
+import type { Negatives, TrainingBatch } from '../graph/batch/training-batch.js';
+import type { Encoder } from '../graph/model/encoder.js';
 import type { Featurizer } from '../graph/model/featurizer.js';
 import { fetched, Model } from '../graph/model/model.js';
 import { rankAgainstAll } from './rank-against-all.js';
@@ -49,18 +55,20 @@ export class LinkPredictionModel extends Model {
     this.reporter = reporter ?? new LinkPredictionReporter();
   }
 
-  /** Scores of the batch's edges [B] and of the corrupted ones [B, n]: destinations replaced, then sources. */
-  override forward(batch: Batch, train: boolean): [Tensor, Tensor | null, Tensor | null, Tensor | null] {
+  /** Returns scores of the batch's edges [B] and of the corrupted ones [B, n]: destinations replaced, then sources. */
+  override forward(
+    batch: TrainingBatch,
+    train: boolean,
+  ): [Tensor, Tensor | null, Tensor | null, Tensor | null] {
     return this.#scores(batch, train, null);
   }
 
   #scores(
-    batch: Batch,
+    batch: TrainingBatch,
     train: boolean,
-    piece: BatchPiece | null,
+    segment: ShareSegment | null,
   ): [Tensor, Tensor | null, Tensor | null, Tensor | null] {
-    batch.encodedUniques = this.#rows(batch, train);
-    const input = this.input(batch, batch.encodedUniques, piece);
+    const input = this.input(batch, this.#rows(batch, train), segment);
     const { rhsPos, rhsNeg, lhsPos, lhsNeg } = this.decoder.forward(input, this.lossFunction.maskedScore);
     return [rhsPos, rhsNeg, lhsPos, lhsNeg];
   }
@@ -69,62 +77,77 @@ export class LinkPredictionModel extends Model {
     return this.lossFunction.reduction === 'MEAN';
   }
 
-  protected override trainBatch(batch: Batch): number {
+  protected override trainBatch(batch: TrainingBatch): number | Tensor {
     return scope(() => {
       this.encoderOptimizer?.zeroGrad();
       batch.uniqueNodeEmbeddings?.zeroGrad();
       const loss = this.#loss(batch);
       loss?.backward();
-      const own = this.noteLoss(batch, loss);
-      const whole = this.workers?.startSum([own]);
+      // The sum over workers is in flight while gradients are reduced.
+      const whole = this.workers?.startSum([loss?.item() ?? 0]);
       this.step();
-      batch.status = 'ComputedGradients';
-      batch.loss = whole?.()[0] ?? batch.loss;
-      return batch.loss ?? own;
+      return whole === undefined ? this.lossOf(loss) : whole()[0];
     });
   }
 
-  /** The loss of the batch, or this worker's part of it; null when it has no edges. */
-  #loss(batch: Batch): Tensor | null {
+  /** Returns the loss of the batch, or of this worker's share of it; null when it has no edges. */
+  #loss(batch: TrainingBatch): Tensor | null {
     const { share } = batch;
     if (share === null) return this.#lossOf(batch, this.#rows(batch, true), null);
-    if (share.pieces.length === 0) return null;
+    if (share.segments.length === 0) return null;
     const rows = this.#rows(batch, true);
-    const parts = share.pieces.map((piece) => {
-      const loss = this.#lossOf(batch, rows, piece);
-      // A mean over the piece counts with the piece's part of the batch.
-      return this.lossIsMean ? mul(loss, (piece.to - piece.from) / share.total) : loss;
+    const losses = share.segments.map((segment) => {
+      const loss = this.#lossOf(batch, rows, segment);
+      // A mean over the segment is weighted by the segment's fraction of the batch.
+      return this.lossIsMean ? mul(loss, (segment.to - segment.from) / share.total) : loss;
     });
-    return parts.reduce((sum, part) => add(sum, part));
+    return losses.reduce((sum, loss) => add(sum, loss));
   }
 
-  #lossOf(batch: Batch, rows: Tensor, piece: BatchPiece | null): Tensor {
-    const input = this.input(batch, rows, piece);
+  #lossOf(batch: TrainingBatch, rows: Tensor, segment: ShareSegment | null): Tensor {
+    const input = this.input(batch, rows, segment);
     const loss = linkLoss(this.decoder, input, this.lossFunction);
     if (this.regularizer === null) return loss;
     const relations = this.decoder.relationRows(input.relations ?? null);
     const penalty = this.regularizer.forward(input.src, input.dst, relations);
-    if (piece === null || !this.lossIsMean) return add(loss, penalty);
-    // The penalty is a sum, also beside a mean: it must not shrink with the piece.
-    return add(loss, mul(penalty, (batch.share as BatchShare).total / (piece.to - piece.from)));
+    if (segment === null || !this.lossIsMean) return add(loss, penalty);
+    // The penalty is a sum even when the loss is a mean: it must not shrink with the segment.
+    return add(loss, mul(penalty, (batch.share as BatchShare).total / (segment.to - segment.from)));
   }
 
-  override async evaluate(batch: Batch): Promise<void> {
-    if (batch.evaluation !== null) {
-      await rankAgainstAll(this.decoder, batch, this.reporter);
-      return;
+  override async evaluate(given: TrainingBatch): Promise<void> {
+    const batch = await this.#withEncodedRows(given);
+    try {
+      if (batch.evaluation !== null) await rankAgainstAll(this.decoder, batch, this.reporter);
+      else await this.#rankNegatives(batch);
+    } finally {
+      if (batch !== given) batch.dispose();
     }
-    for (const piece of batch.share === null ? [null] : batch.share.pieces) {
-      const scores = noGrad(() => scope(() => this.#scores(batch, false, piece)));
-      batch.encodedUniques = null;
+  }
+
+  /** Encodes all nodes if the batch has raw embeddings and the encoder computes other rows. */
+  async #withEncodedRows(batch: TrainingBatch): Promise<TrainingBatch> {
+    if (batch.isEncoded || batch.gnnGraph !== null || this.comparesEmbeddings) return batch;
+    const { source } = batch;
+    if (source === null)
+      throw new StateError(
+        `${this.constructor.name}.evaluate: expected encoded rows for a model that compares what its encoder computes, got a batch without a source to encode. Take the batch from a BatchSource, or set isEncoded.`,
+      );
+    if (source.storage.encodedNodes === null) await this.encodeForEvaluation(source);
+    return (await source.read(batch)).on(this.device);
+  }
+
+  async #rankNegatives(batch: TrainingBatch): Promise<void> {
+    for (const segment of batch.share === null ? [null] : batch.share.segments) {
+      const scores = noGrad(() => scope(() => this.#scores(batch, false, segment)));
       const [rhsPos, rhsNeg, lhsPos, lhsNeg] = await Promise.all(
         scores.map(async (t) => (t === null ? null : fetched(t))),
       );
-      const relations = between(batch.relations, piece) ?? undefined;
+      const relations = between(batch.relations, segment) ?? undefined;
       const details = (direction: 'tail' | 'head') => ({
         direction,
         ...(relations === undefined ? {} : { relations }),
-        ...resultPlace(batch, direction, piece?.from),
+        ...resultPosition(batch, direction, segment?.from),
       });
       if (rhsPos !== null && rhsNeg !== null) this.reporter.addResult(rhsPos, rhsNeg, details('tail'));
       if (lhsPos !== null && lhsNeg !== null) this.reporter.addResult(lhsPos, lhsNeg, details('head'));
@@ -142,43 +165,49 @@ export class LinkPredictionModel extends Model {
     return this.reporter.results();
   }
 
-  override async encodeForEvaluation(batcher: GraphBatcher): Promise<void> {
-    if (this.encoder instanceof GeneralEncoder && this.encoder.isIdentity && this.featurizer === null) return;
-    await this.encoder.encodeFullGraph(batcher.evaluationNeighborSampler, batcher.graphStorage);
+  override async encodeForEvaluation(source: BatchSource): Promise<void> {
+    if (this.comparesEmbeddings) return;
+    await this.encoder.encodeFullGraph(source.evaluationNeighbors, source.storage);
   }
 
-  /** What the decoder gets of a batch, or of a piece of it, whose nodes have these rows. */
-  input(batch: Batch, rows: Tensor, piece: BatchPiece | null = null): DecoderInput {
+  /** Returns the decoder's input for a batch, or for a segment of a share, whose nodes have these rows. */
+  input(batch: TrainingBatch, rows: Tensor, segment: ShareSegment | null = null): DecoderInput {
     if (batch.srcRows === null || batch.dstRows === null)
       throw new StateError('LinkPredictionModel: expected a batch of edges, got one without.');
-    const { srcNegatives, dstNegatives } = batch;
+    const { srcNegatives, dstNegatives, negativeEdgeRows } = batch;
     const all = dstNegatives?.chunks ?? srcNegatives?.chunks ?? 1;
-    const chunks = piece?.chunks ?? all;
+    const chunks = segment?.chunks ?? all;
     const ends = {
-      src: between(batch.srcRows, piece) as Int32Array,
-      dst: between(batch.dstRows, piece) as Int32Array,
+      src: between(batch.srcRows, segment) as Int32Array,
+      dst: between(batch.dstRows, segment) as Int32Array,
     };
-    const common = { relations: between(batch.relations, piece), chunks };
+    const common = { relations: between(batch.relations, segment), chunks };
     const { method } = this.decoder;
+    if (negativeEdgeRows !== null && method !== 'POS_AND_NEG')
+      throw new StateError(
+        `LinkPredictionModel: expected a decoder with the method POS_AND_NEG for negative edges, got ${method}. Set decoder.method, or return node ids from getNegatives.`,
+      );
     if (method === 'CORRUPT_REL')
-      return edgeInput(rows, ends, { ...common, relationNegatives: this.#relations(batch, all, piece) });
-    const dst = chunksOf(batch.dstNegativeRows, all, piece);
-    if (method === 'POS_AND_NEG')
-      return edgeInput(rows, ends, {
-        ...common,
-        negativeEdges: negativeEdges(ends.src, common.relations, dst, chunks),
-      });
+      return edgeInput(rows, ends, { ...common, relationNegatives: this.#relations(batch, all, segment) });
+    const dst = chunksOf(batch.dstNegativeRows, all, segment);
+    if (method === 'POS_AND_NEG') {
+      const edges =
+        negativeEdgeRows === null
+          ? negativeEdges(ends.src, common.relations, dst, chunks)
+          : givenEdges(batch, negativeEdgeRows, segment);
+      return edgeInput(rows, ends, { ...common, negativeEdges: edges });
+    }
     return edgeInput(rows, ends, {
       ...common,
-      srcNegatives: chunksOf(batch.srcNegativeRows, all, piece),
+      srcNegatives: chunksOf(batch.srcNegativeRows, all, segment),
       dstNegatives: dst,
-      srcMask: maskOf(srcNegatives, piece),
-      dstMask: maskOf(dstNegatives, piece),
+      srcMask: maskOf(srcNegatives, segment),
+      dstMask: maskOf(dstNegatives, segment),
     });
   }
 
-  /** In evaluation rows may be encoded already. */
-  #rows(batch: Batch, train: boolean): Tensor {
+  /** Returns the rows that the decoder compares; in evaluation they may be encoded already. */
+  #rows(batch: TrainingBatch, train: boolean): Tensor {
     if (
       !train &&
       batch.gnnGraph === null &&
@@ -189,35 +218,48 @@ export class LinkPredictionModel extends Model {
     return this.encode(batch, train);
   }
 
-  /** Drawn for the whole batch, whoever has a part of it. */
-  #relations(batch: Batch, chunks: number, piece: BatchPiece | null): Int32Array {
+  /** Draws corrupted relations of the whole batch, so that they are the same for any number of workers. */
+  #relations(batch: TrainingBatch, chunks: number, segment: ShareSegment | null): Int32Array {
     const count = (batch.dstNegativeRows?.length ?? chunks) / chunks;
     const { epoch, step } = batch.at;
     const random = new Random(this.seed, relationStream).split(epoch).split(step);
     const total = this.decoder.numRelations;
     const whole = batch.share?.totalChunks ?? chunks;
     const drawn = Int32Array.from({ length: whole * count }, () => random.nextInt(Math.max(1, total)));
-    if (piece === null) return drawn;
-    const first = (batch.share?.firstChunk ?? 0) + piece.firstChunk;
-    return drawn.subarray(first * count, (first + piece.chunks) * count);
+    if (segment === null) return drawn;
+    const first = (batch.share?.firstChunk ?? 0) + segment.firstChunk;
+    return drawn.subarray(first * count, (first + segment.chunks) * count);
   }
 }
 
-/** What belongs to the edges of a piece. */
-function between(values: Int32Array | null, piece: BatchPiece | null): Int32Array | null {
-  return values === null || piece === null ? values : values.subarray(piece.from, piece.to);
+/** Returns the values of the edges of a segment. */
+function between(values: Int32Array | null, segment: ShareSegment | null): Int32Array | null {
+  return values === null || segment === null ? values : values.subarray(segment.from, segment.to);
 }
 
-/** The negatives of a piece, of `all` chunks. */
-function chunksOf(ids: Int32Array | null, all: number, piece: BatchPiece | null): Int32Array | null {
-  if (ids === null || piece === null) return ids;
+/** Returns the negatives of a segment, of `all` chunks. */
+function chunksOf(ids: Int32Array | null, all: number, segment: ShareSegment | null): Int32Array | null {
+  if (ids === null || segment === null) return ids;
   const count = ids.length / all;
-  return ids.subarray(piece.firstChunk * count, (piece.firstChunk + piece.chunks) * count);
+  return ids.subarray(segment.firstChunk * count, (segment.firstChunk + segment.chunks) * count);
 }
 
-function maskOf(negatives: Negatives | null, piece: BatchPiece | null): NegativeMask | null {
+function maskOf(negatives: Negatives | null, segment: ShareSegment | null): NegativeMask | null {
   const mask = negatives?.mask ?? null;
-  return mask === null || piece === null ? mask : maskBetween(mask, piece.from, piece.to);
+  return mask === null || segment === null ? mask : maskBetween(mask, segment.from, segment.to);
+}
+
+/** Returns the negative edges that a sampler drew, by rows of the batch. */
+function givenEdges(
+  { src, negativeEdges: edges }: TrainingBatch,
+  rows: { readonly src: Int32Array; readonly dst: Int32Array },
+  segment: ShareSegment | null,
+) {
+  const given = { ...rows, relations: edges?.relations ?? null };
+  const total = src?.length ?? 0;
+  const { from, to } = segment ?? { from: 0, to: total };
+  const { relations = null, ...ends } = edgesBetween(given, Math.max(1, total), from, to);
+  return { ...ends, relations };
 }
 
 /** Every edge with each of its chunk's negative destinations. */

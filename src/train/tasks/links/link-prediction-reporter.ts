@@ -22,7 +22,7 @@ export interface RankDetails {
   /** Which end was replaced: the destination (tail) or the source (head). */
   readonly direction?: 'tail' | 'head';
   /** Where the first of them stands among the results of all workers; default: after those so far. */
-  readonly place?: number;
+  readonly position?: number;
 }
 
 export interface LinkPredictionReporterOptions {
@@ -44,7 +44,7 @@ export class LinkPredictionReporter extends Reporter<RankingMetric> {
   /** 0 unknown, 1 tail, 2 head. */
   #directions = new Uint8Array(1024);
   /** Ascending in the order that one worker has. */
-  #places = new Float64Array(1024);
+  #positions = new Float64Array(1024);
   #size = 0;
 
   constructor(options: LinkPredictionReporterOptions = {}) {
@@ -122,7 +122,7 @@ export class LinkPredictionReporter extends Reporter<RankingMetric> {
     greater: ArrayLike<number>,
     equal: ArrayLike<number>,
     candidates: ArrayLike<number> | number,
-    { relations, direction, place = this.#size }: RankDetails = {},
+    { relations, direction, position = this.#size }: RankDetails = {},
   ): void {
     const count = greater.length;
     for (const [name, values] of Object.entries({ equal, candidates, relations }))
@@ -136,7 +136,7 @@ export class LinkPredictionReporter extends Reporter<RankingMetric> {
       this.#candidates[at] = typeof candidates === 'number' ? candidates : candidates[i];
       this.#relations[at] = relations === undefined ? -1 : relations[i];
       this.#directions[at] = direction === undefined ? 0 : direction === 'tail' ? 1 : 2;
-      this.#places[at] = place + i;
+      this.#positions[at] = position + i;
     }
     this.#size += count;
   }
@@ -145,20 +145,20 @@ export class LinkPredictionReporter extends Reporter<RankingMetric> {
   shareResults(group: WorkerGroup): void {
     const own = (values: Float64Array | Int32Array | Uint8Array) => values.slice(0, this.#size);
     const parts = group.gather([
-      own(this.#places),
+      own(this.#positions),
       own(this.#ranks),
       own(this.#candidates),
       own(this.#relations),
       own(this.#directions),
     ]);
-    const [places, ranks, candidates, relations, directions] = [0, 1, 2, 3, 4].map((k) =>
+    const [positions, ranks, candidates, relations, directions] = [0, 1, 2, 3, 4].map((k) =>
       parts.flatMap((part) => Array.from(part[k])),
     );
-    this.#reserve(places.length);
-    this.#size = places.length;
-    const order = Float64Array.from(places.keys()).sort((a, b) => places[a] - places[b]);
+    this.#reserve(positions.length);
+    this.#size = positions.length;
+    const order = Float64Array.from(positions.keys()).sort((a, b) => positions[a] - positions[b]);
     for (const [at, i] of order.entries()) {
-      this.#places[at] = places[i];
+      this.#positions[at] = positions[i];
       this.#ranks[at] = ranks[i];
       this.#candidates[at] = candidates[i];
       this.#relations[at] = relations[i];
@@ -222,7 +222,7 @@ export class LinkPredictionReporter extends Reporter<RankingMetric> {
     this.#candidates = grown(this.#candidates, new Float64Array(length));
     this.#relations = grown(this.#relations, new Int32Array(length));
     this.#directions = grown(this.#directions, new Uint8Array(length));
-    this.#places = grown(this.#places, new Float64Array(length));
+    this.#positions = grown(this.#positions, new Float64Array(length));
   }
 }
 

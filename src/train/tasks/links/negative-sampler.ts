@@ -1,28 +1,34 @@
-/**
- * Negative samplers: nodes to put in place of an end of an edge. What is drawn depends on (seed, epoch, step) of the batch
- * alone.
- */
+/** Negative samplers: nodes that replace an end of an edge. Draws depend on (seed, epoch, step) of the batch alone. */
 import type { NegativeMask } from '../../../gnn/index.js';
 import { kernels } from '../../../native/index.js';
+import type { EdgeList } from '../../../sample/index.js';
+import type { Tensor } from '../../../tensor/index.js';
 import { checkInteger, checkNumber, StateError } from '../../../util/errors.js';
 import { checkOptionNames } from '../../../util/option-names.js';
 import { Random } from '../../../util/philox.js';
-import type { Batch, Negatives } from '../graph/batch/batch.js';
 import { streams } from '../graph/batch/samplers.js';
-import type { GraphModelStorage } from '../graph/storage/graph-model-storage.js';
+import type { Negatives, TrainingBatch } from '../graph/batch/training-batch.js';
+import type { GraphStorage } from '../graph/storage/graph-storage.js';
 
-export abstract class NegativeSampler {
-  readonly graphStorage: GraphModelStorage;
+/** Node ids, whole edges, or a tensor of either: [n], [n, 2] (source, destination), [n, 3] (source, relation, destination). */
+export type NegativeDraw = Negatives | Int32Array | EdgeList | Tensor;
 
-  constructor(graphStorage: GraphModelStorage) {
+export abstract class TrainingNegativeSampler {
+  readonly graphStorage: GraphStorage;
+
+  constructor(graphStorage: GraphStorage) {
     this.graphStorage = graphStorage;
   }
 
-  /** Called before the batches of an epoch: for what has to be read first. */
+  /** Prepares the draws of an epoch, before its first batch. */
   async prepare(): Promise<void> {}
 
-  /** Nodes to put in place of the sources (src true) or destinations; a plain list is one chunk. */
-  abstract getNegatives(batch: Batch, src: boolean): Negatives | Int32Array;
+  /**
+   * Returns nodes that replace the sources (src true) or destinations; a plain list is one chunk. Or returns whole negative
+   * edges, a multiple of the batch's edges: a decoder with the method POS_AND_NEG scores them in both directions, and one
+   * call (src true) serves both.
+   */
+  abstract getNegatives(batch: TrainingBatch, src: boolean): NegativeDraw;
 }
 
 export interface RandomNegativeSamplerOptions {
@@ -30,20 +36,20 @@ export interface RandomNegativeSamplerOptions {
   readonly numChunks?: number;
   /** Negatives of each edge; −1 takes all resident nodes (default 500). */
   readonly numNegatives?: number;
-  /** The share drawn as ends of random edges of the batch, so in proportion to degree (default 0). */
+  /** The fraction drawn as ends of random edges of the batch, so in proportion to degree (default 0). */
   readonly degreeFraction?: number;
-  /** All nodes, without those that make a true edge. */
+  /** Take all nodes but those that make a true edge. */
   readonly filtered?: boolean;
   /**
-   * Which negatives are left out because the batch has that edge: those drawn from the edge itself ('DEG', only when
-   * drawn by degree), or all ('ALL').
+   * Leave out negatives that make an edge of the batch: those drawn by degree from the edge itself ('DEG'), or all
+   * ('ALL').
    */
   readonly localFilterMode?: 'DEG' | 'ALL';
   readonly seed?: number;
 }
 
 /** Uniform and degree-based corruption of nodes, shared within chunks. */
-export class RandomNegativeSampler extends NegativeSampler {
+export class RandomNegativeSampler extends TrainingNegativeSampler {
   readonly numChunks: number;
   readonly numNegatives: number;
   readonly degreeFraction: number;
@@ -51,7 +57,7 @@ export class RandomNegativeSampler extends NegativeSampler {
   readonly localFilterMode: 'DEG' | 'ALL';
   readonly #random: Random;
 
-  constructor(graphStorage: GraphModelStorage, options: RandomNegativeSamplerOptions = {}) {
+  constructor(graphStorage: GraphStorage, options: RandomNegativeSamplerOptions = {}) {
     super(graphStorage);
     checkOptionNames('RandomNegativeSampler', options, {
       numChunks: true,
@@ -78,7 +84,7 @@ export class RandomNegativeSampler extends NegativeSampler {
     if (this.filtered) await this.graphStorage.trainFilterIndex();
   }
 
-  override getNegatives(batch: Batch, src: boolean): Negatives {
+  override getNegatives(batch: TrainingBatch, src: boolean): Negatives {
     const { numNodes, allResident } = this.graphStorage;
     // Evaluation reads any row by its own number, whatever is resident.
     const ranges = batch.train ? this.graphStorage.trainedRanges() : [{ localStart: 0, rows: numNodes }];
@@ -109,7 +115,7 @@ export class RandomNegativeSampler extends NegativeSampler {
 
   /** Replaces the first of each chunk by ends of random edges; returns which edge each came from. */
   #byDegree(
-    batch: Batch,
+    batch: TrainingBatch,
     src: boolean,
     ids: Int32Array,
     chunks: number,
@@ -125,7 +131,7 @@ export class RandomNegativeSampler extends NegativeSampler {
   }
 
   #mask(
-    batch: Batch,
+    batch: TrainingBatch,
     src: boolean,
     ids: Int32Array,
     chunks: number,
@@ -177,7 +183,7 @@ function toMask(pairs: readonly number[], edges: number): NegativeMask | null {
 }
 
 /** Pairs (edge, position) whose negative makes an edge of the batch. */
-function maskBatch(batch: Batch, src: boolean, ids: Int32Array, chunks: number): NegativeMask | null {
+function maskBatch(batch: TrainingBatch, src: boolean, ids: Int32Array, chunks: number): NegativeMask | null {
   const kept = (src ? batch.dst : batch.src) as Int32Array;
   const replaced = (src ? batch.src : batch.dst) as Int32Array;
   const known = new Map<string, Set<number>>();
@@ -200,10 +206,10 @@ function maskBatch(batch: Batch, src: boolean, ids: Int32Array, chunks: number):
 
 /** Pairs (edge, position) whose negative makes a true edge of any split; all nodes are resident here. */
 function maskTrue(
-  batch: Batch,
+  batch: TrainingBatch,
   ids: Int32Array,
   src: boolean,
-  storage: GraphModelStorage,
+  storage: GraphStorage,
 ): NegativeMask | null {
   const filter = storage.knownFilter;
   const kept = (src ? batch.dst : batch.src) as Int32Array;

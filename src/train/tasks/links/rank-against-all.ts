@@ -7,8 +7,8 @@ import { RankCounter, type RankCounts } from '../../../gnn/ranking/rank-counter.
 import { fromTypedArray, gatherRows, noGrad, scope, slice, type Tensor } from '../../../tensor/index.js';
 import { DeviceError, StateError } from '../../../util/errors.js';
 import type { LinkPredictionReporter } from '../../run/index.js';
-import type { Batch, EvaluationData } from '../graph/batch/batch.js';
-import { resultPlace } from '../graph/batch/batch-share.js';
+import { resultPosition } from '../graph/batch/batch-share.js';
+import type { EvaluationData, TrainingBatch } from '../graph/batch/training-batch.js';
 import { fetched } from '../graph/model/model.js';
 import type { IdLists } from './filter-index.js';
 
@@ -21,7 +21,7 @@ export interface EdgeCounts extends RankCounts {
 
 export async function rankAgainstAll(
   decoder: EdgeDecoder,
-  batch: Batch,
+  batch: TrainingBatch,
   reporter: LinkPredictionReporter,
 ): Promise<void> {
   for (const counts of await countAgainstAll(decoder, batch)) {
@@ -30,13 +30,13 @@ export async function rankAgainstAll(
     reporter.addCounts(greater, equal, candidates, {
       direction,
       ...(relations === null ? {} : { relations }),
-      ...resultPlace(batch, direction),
+      ...resultPosition(batch, direction),
     });
   }
 }
 
 /** Counts of each direction that the decoder scores. */
-export async function countAgainstAll(decoder: EdgeDecoder, batch: Batch): Promise<EdgeCounts[]> {
+export async function countAgainstAll(decoder: EdgeDecoder, batch: TrainingBatch): Promise<EdgeCounts[]> {
   const evaluation = needEvaluation(batch);
   if (batch.src?.length === 0) {
     // A worker without edges of this batch still takes part in what tiles need.
@@ -63,7 +63,7 @@ interface Ranking {
   readonly counts: () => RankCounts;
 }
 
-function needEvaluation(batch: Batch): EvaluationData {
+function needEvaluation(batch: TrainingBatch): EvaluationData {
   if (batch.evaluation === null)
     throw new StateError(
       'rankAgainstAll: expected a batch for ranking against all nodes, got one with negatives.',
@@ -71,7 +71,7 @@ function needEvaluation(batch: Batch): EvaluationData {
   return batch.evaluation;
 }
 
-function endsOf(batch: Batch, evaluation: EvaluationData, tail: boolean) {
+function endsOf(batch: TrainingBatch, evaluation: EvaluationData, tail: boolean) {
   return {
     targetIds: (tail ? batch.dst : batch.src) as Int32Array,
     filter: tail ? evaluation.trueDestinations : evaluation.trueSources,
@@ -80,7 +80,7 @@ function endsOf(batch: Batch, evaluation: EvaluationData, tail: boolean) {
 
 async function rankingsOf(
   decoder: EdgeDecoder,
-  batch: Batch,
+  batch: TrainingBatch,
   evaluation: EvaluationData,
 ): Promise<Ranking[]> {
   const sides = noGrad(() =>
@@ -116,7 +116,7 @@ async function rankingsOf(
 }
 
 /** Decoders with a `forward` of their own: its scores, a block of nodes at a time. */
-function ownRankings(decoder: EdgeDecoder, batch: Batch, evaluation: EvaluationData): Ranking[] {
+function ownRankings(decoder: EdgeDecoder, batch: TrainingBatch, evaluation: EvaluationData): Ranking[] {
   if (batch.uniqueNodeEmbeddings?.device)
     throw new DeviceError(
       `${decoder.constructor.name}: expected the model in memory to rank by a forward of its own, got it on a device. Call \`await model.cpu()\` before evaluating.`,
@@ -163,7 +163,7 @@ function ownRankings(decoder: EdgeDecoder, batch: Batch, evaluation: EvaluationD
 const nodesAtOnce = 1024;
 
 /** Every edge of the batch against the given nodes in place of its destination (tail) or source. */
-function scoresOf(decoder: EdgeDecoder, batch: Batch, rows: Tensor, tail: boolean): Float32Array {
+function scoresOf(decoder: EdgeDecoder, batch: TrainingBatch, rows: Tensor, tail: boolean): Float32Array {
   return noGrad(() =>
     scope(() => {
       const all = Int32Array.from({ length: rows.shape[0] }, (_, i) => i);
@@ -184,7 +184,7 @@ function listOf({ offsets, ids }: IdLists, q: number): Int32Array {
 }
 
 /** The batch's edges without negatives. */
-function pairsOf(batch: Batch): DecoderInput {
+function pairsOf(batch: TrainingBatch): DecoderInput {
   const rows = batch.uniqueNodeEmbeddings as Tensor;
   return {
     src: gatherRows(rows, batch.srcRows as Int32Array),

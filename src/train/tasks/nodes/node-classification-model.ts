@@ -7,10 +7,11 @@ import type { LossFunction, Regularizer } from '../../../gnn/index.js';
 import { add, gatherRows, noGrad, scope, type Tensor } from '../../../tensor/index.js';
 import { StateError } from '../../../util/errors.js';
 import { NodeClassificationReporter } from '../../run/index.js';
-import type { Batch } from '../graph/batch/batch.js';
+import type { TrainingBatch } from '../graph/batch/training-batch.js';
 import type { Encoder } from '../graph/model/encoder.js';
 import type { Featurizer } from '../graph/model/featurizer.js';
 import { fetched, Model } from '../graph/model/model.js';
+import { checkClassIds } from '../graph/storage/graph-storage.js';
 
 export class NodeClassificationModel extends Model {
   readonly lossFunction: LossFunction;
@@ -28,11 +29,11 @@ export class NodeClassificationModel extends Model {
     super(encoder, featurizer);
     this.lossFunction = loss;
     this.regularizer = regularizer;
-    this.reporter = reporter ?? new NodeClassificationReporter({ numClasses: 0 });
+    this.reporter = reporter ?? new NodeClassificationReporter();
   }
 
   /** Scores of each class for the batch's nodes. */
-  override forward(batch: Batch, train: boolean): Tensor {
+  override forward(batch: TrainingBatch, train: boolean): Tensor {
     return this.encode(batch, train);
   }
 
@@ -40,7 +41,7 @@ export class NodeClassificationModel extends Model {
     return this.lossFunction.reduction === 'MEAN';
   }
 
-  protected override trainBatch(batch: Batch): number {
+  protected override trainBatch(batch: TrainingBatch): number | Tensor {
     const labels = labelsOf(batch);
     if (this.workers !== null) return this.#trainShared(batch, labels, this.workers);
     return scope(() => {
@@ -51,13 +52,12 @@ export class NodeClassificationModel extends Model {
       if (this.regularizer !== null && rows !== null) loss = add(loss, this.regularizer.forward(rows, rows));
       loss.backward();
       this.step();
-      batch.status = 'ComputedGradients';
-      return this.noteLoss(batch, loss);
+      return this.lossOf(loss);
     });
   }
 
   /** A step whose nodes lie on several workers: each adds its share of the loss and of the gradients. */
-  #trainShared(batch: Batch, labels: Int32Array, workers: WorkerGroup): number {
+  #trainShared(batch: TrainingBatch, labels: Int32Array, workers: WorkerGroup): number {
     return scope(() => {
       this.encoderOptimizer?.zeroGrad();
       batch.uniqueNodeEmbeddings?.zeroGrad();
@@ -65,21 +65,18 @@ export class NodeClassificationModel extends Model {
       const loss = isIdle(batch, labels) ? null : this.#ownLoss(batch, labels);
       loss?.backward();
       this.step();
-      batch.status = 'ComputedGradients';
-      const [whole] = workers.sum([loss?.item() ?? 0]);
-      batch.loss = whole;
-      return whole;
+      return workers.sum([loss?.item() ?? 0])[0];
     });
   }
 
-  #ownLoss(batch: Batch, labels: Int32Array): Tensor {
+  #ownLoss(batch: TrainingBatch, labels: Int32Array): Tensor {
     const known = Int32Array.from(labels.keys()).filter((row) => labels[row] >= 0);
     const logits = gatherRows(this.forward(batch, true), known);
     const classes = known.map((row) => labels[row]);
     return this.lossFunction.classes(logits, classes, batch.batchSize);
   }
 
-  override async evaluate(batch: Batch): Promise<void> {
+  override async evaluate(batch: TrainingBatch): Promise<void> {
     const labels = labelsOf(batch);
     if (isIdle(batch, labels)) return;
     const scores = noGrad(() => scope(() => this.forward(batch, false)));
@@ -102,14 +99,14 @@ export class NodeClassificationModel extends Model {
 }
 
 /** Whether a worker has nothing to do in a batch, as where there are more workers than nodes. */
-function isIdle({ shardedGraph }: Batch, labels: Int32Array): boolean {
+function isIdle({ shardedGraph }: TrainingBatch, labels: Int32Array): boolean {
   return labels.length === 0 && shardedGraph === null;
 }
 
-function labelsOf(batch: Batch): Int32Array {
-  if (batch.uniqueNodeLabels === null)
+function labelsOf({ uniqueNodeLabels: labels }: TrainingBatch): Int32Array {
+  if (labels === null)
     throw new StateError(
-      'NodeClassificationModel: expected labels, got a batch without. Look at the dataset.',
+      'NodeClassificationModel: expected labels, got a batch without labels. Check the labels of the dataset.',
     );
-  return batch.uniqueNodeLabels;
+  return checkClassIds('NodeClassificationModel', 'uniqueNodeLabels', labels);
 }

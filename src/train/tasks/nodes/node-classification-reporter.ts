@@ -7,22 +7,25 @@ import { ClassificationMetric, metricByName, metricValue, standardMetrics } from
 import { type MetricValues, Reporter } from '../../run/reporter.js';
 
 export interface NodeClassificationReporterOptions {
-  readonly numClasses: number;
+  /** Default: the columns of the scores, or one more than the highest class. */
+  readonly numClasses?: number;
   /** Names as in `evaluation.metrics`, or metrics of your own. Default accuracy and macro F1. */
   readonly metrics?: readonly (string | ClassificationMetric)[];
 }
 
 export class NodeClassificationReporter extends Reporter<ClassificationMetric> {
-  readonly numClasses: number;
+  readonly #numClasses: number | null;
+  /** Columns of the scores so far. */
+  #columns = 0;
   #labels: Int32Array[] = [];
   #predictions: Int32Array[] = [];
   #size = 0;
 
-  constructor(options: NodeClassificationReporterOptions) {
+  constructor(options: NodeClassificationReporterOptions = {}) {
     super();
     checkOptionNames('NodeClassificationReporter', options, { numClasses: true, metrics: true });
-    const { numClasses, metrics = standardMetrics('NODE_CLASSIFICATION') } = options;
-    this.numClasses = numClasses;
+    const { numClasses = null, metrics = standardMetrics('NODE_CLASSIFICATION') } = options;
+    this.#numClasses = numClasses;
     for (const given of metrics) {
       const metric = typeof given === 'string' ? metricByName(given) : given;
       if (!(metric instanceof ClassificationMetric))
@@ -31,6 +34,12 @@ export class NodeClassificationReporter extends Reporter<ClassificationMetric> {
         );
       this.addMetric(metric);
     }
+  }
+
+  get numClasses(): number {
+    if (this.#numClasses !== null) return this.#numClasses;
+    const highest = (most: number, list: Int32Array): number => list.reduce((a, b) => Math.max(a, b), most);
+    return Math.max(this.#columns, 1 + [...this.#labels, ...this.#predictions].reduce(highest, -1));
   }
 
   override get size(): number {
@@ -51,6 +60,8 @@ export class NodeClassificationReporter extends Reporter<ClassificationMetric> {
     const classes = 'dataSync' in predicted ? fromTensor(predicted) : Int32Array.from(predicted);
     if (classes.length !== right.length)
       throw new ShapeError(expected('addResult', `${right.length} predictions`, 'predicted', classes.length));
+    if ('dataSync' in predicted && predicted.shape.length === 2)
+      this.#columns = Math.max(this.#columns, predicted.shape[1]);
     this.#labels.push(right);
     this.#predictions.push(classes);
     this.#size += right.length;
@@ -69,10 +80,9 @@ export class NodeClassificationReporter extends Reporter<ClassificationMetric> {
   override results(): MetricValues {
     const labels = joined(this.#labels, this.#size);
     const predictions = joined(this.#predictions, this.#size);
+    const { numClasses } = this;
     const value = (metric: ClassificationMetric): number =>
-      metricValue(metric, [labels, predictions], (right, given) =>
-        metric.compute(right, given, this.numClasses),
-      );
+      metricValue(metric, [labels, predictions], (right, given) => metric.compute(right, given, numClasses));
     return Object.fromEntries(this.metrics.map((metric) => [metric.name, value(metric)]));
   }
 

@@ -2,29 +2,30 @@
 import fc from 'fast-check';
 
 import { expect, it } from 'vitest';
-import { Batch } from './batch.js';
 import { takeShare } from './batch-share.js';
+import { TrainingBatch } from './training-batch.js';
 
-function batchOf(edges: number, chunks: number, negatives: number): Batch {
-  const batch = new Batch(true);
-  batch.src = Int32Array.from({ length: edges }, (_, i) => i);
-  batch.dst = Int32Array.from({ length: edges }, (_, i) => 1000 + i);
-  batch.relations = Int32Array.from({ length: edges }, (_, i) => i % 3);
-  batch.batchSize = edges;
+function batchOf(edges: number, chunks: number, negatives: number): TrainingBatch {
   const offsets = Int32Array.from({ length: edges + 1 }, (_, i) => Math.floor(i / 2));
   const positions = Int32Array.from({ length: offsets[edges] }, (_, i) => i % negatives);
   const ids = (from: number) => Int32Array.from({ length: chunks * negatives }, (_, i) => from + i);
-  batch.srcNegatives = { ids: ids(0), chunks, mask: { offsets, positions } };
-  batch.dstNegatives = { ids: ids(5000), chunks, mask: null };
-  return batch;
+  return new TrainingBatch({
+    train: true,
+    src: Int32Array.from({ length: edges }, (_, i) => i),
+    dst: Int32Array.from({ length: edges }, (_, i) => 1000 + i),
+    relations: Int32Array.from({ length: edges }, (_, i) => i % 3),
+    batchSize: edges,
+    srcNegatives: { ids: ids(0), chunks, mask: { offsets, positions } },
+    dstNegatives: { ids: ids(5000), chunks, mask: null },
+  });
 }
 
 /** For every edge: its ends, its negatives and which of them are masked. */
-function described(batch: Batch): string[] {
+function described(batch: TrainingBatch): string[] {
   const lines: string[] = [];
   const { src, dst, relations, srcNegatives, dstNegatives } = batch;
   const edges = src?.length ?? 0;
-  const pieces = batch.share?.pieces ?? [
+  const pieces = batch.share?.segments ?? [
     { from: 0, to: edges, firstChunk: 0, chunks: srcNegatives?.chunks ?? 1 },
   ];
   for (const { from, to, firstChunk, chunks } of pieces) {
@@ -54,9 +55,7 @@ it('any batch is what its shares are together', () => {
       (edges, wanted, size) => {
         const chunks = Math.min(wanted, edges);
         const shares = Array.from({ length: size }, (_, rank) => {
-          const batch = batchOf(edges, chunks, 4);
-          takeShare(batch, { rank, size });
-          return batch;
+          return takeShare(batchOf(edges, chunks, 4), { rank, size });
         });
         expect(shares.flatMap(described)).toEqual(described(batchOf(edges, chunks, 4)));
         const sizes = shares.map(({ src }) => src?.length ?? 0);

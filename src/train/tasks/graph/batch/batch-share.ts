@@ -1,14 +1,16 @@
 /**
- * A worker's share of a batch of edges, or of nodes. The batch is drawn whole by every worker, with the counters of its number in the
- * epoch, so that it is the same for any number of workers; then each keeps consecutive edges and the negatives of their
- * chunks. Chunks that are cut in two become pieces of their own, because a decoder takes chunks of equal length.
+ * A worker's share of a batch of edges, or of nodes. Every worker draws the whole batch, with the counters of its step in
+ * the epoch, so that it is the same for any number of workers; then each keeps consecutive edges and the negatives of
+ * their chunks. A share is scored in segments of equal chunks, because a decoder takes chunks of equal length.
  */
 import type { NegativeMask } from '../../../../gnn/index.js';
+import type { EdgeList } from '../../../../sample/index.js';
 import { evenRange } from '../../../../util/arrays.js';
-import type { Batch, Negatives } from './batch.js';
+import type { IdLists } from '../../links/filter-index.js';
+import type { Negatives, TrainingBatch } from './training-batch.js';
 
 /** Consecutive edges of a share with the chunks of negatives that belong to them; both count from the share's first. */
-export interface BatchPiece {
+export interface ShareSegment {
   readonly from: number;
   readonly to: number;
   readonly firstChunk: number;
@@ -22,38 +24,42 @@ export interface BatchShare {
   /** Chunks of the whole batch, and the first that this share has. */
   readonly totalChunks: number;
   readonly firstChunk: number;
-  readonly pieces: readonly BatchPiece[];
-  /** Ends of all edges of the batch: what must not be seen of any of them. */
+  readonly segments: readonly ShareSegment[];
+  /** Ends of all edges of the batch, which no worker may sample. */
   readonly allSrc: Int32Array;
   readonly allDst: Int32Array;
 }
 
 /** One of `size` workers. */
-export interface Place {
+export interface WorkerRank {
   readonly rank: number;
   readonly size: number;
 }
 
-/** This worker's part of the nodes of a batch: consecutive ones, none when there are fewer than workers. */
-export function ownNodes(nodes: Int32Array, { rank, size }: Place): Int32Array {
+/** Returns this worker's share of the nodes of a batch: consecutive ones, none when there are fewer than workers. */
+export function shareNodes(nodes: Int32Array, { rank, size }: WorkerRank): Int32Array {
   const { start, end } = evenRange(nodes.length, rank, size);
   return size === 1 ? nodes : nodes.slice(start, end);
 }
 
-/** Where results of a share stand among those of all: batch by batch, destinations replaced before sources. */
-export function resultPlace(
-  batch: Batch,
+/** Returns the position of a share's results among all: batch by batch, destinations replaced before sources. */
+export function resultPosition(
+  { share, startIndex }: TrainingBatch,
   direction: 'tail' | 'head',
   first = 0,
-): { readonly place?: number } {
-  if (batch.share === null) return {};
-  const { total, from } = batch.share;
-  return { place: 2 * batch.startIndex + (direction === 'tail' ? 0 : total) + from + first };
+): { readonly position?: number } {
+  if (share === null) return {};
+  const { total, from } = share;
+  return { position: 2 * startIndex + (direction === 'tail' ? 0 : total) + from + first };
 }
 
-/** The nodes that the edges and negatives of a batch have; they may repeat. */
-export function nodesOf({ src, dst, srcNegatives, dstNegatives }: Batch): Int32Array {
-  const lists = [src, dst, srcNegatives?.ids, dstNegatives?.ids].flatMap((list) => list ?? []);
+/** Returns the nodes of the edges and negatives of a batch; they may repeat. */
+export function nodesOf(batch: TrainingBatch): Int32Array {
+  const { src, dst, srcNegatives, dstNegatives, negativeEdges } = batch;
+  const lists = [
+    ...[src, dst, srcNegatives?.ids, dstNegatives?.ids],
+    ...[negativeEdges?.src, negativeEdges?.dst],
+  ].flatMap((list) => list ?? []);
   const all = new Int32Array(lists.reduce((sum, { length }) => sum + length, 0));
   let at = 0;
   for (const list of lists) {
@@ -63,39 +69,58 @@ export function nodesOf({ src, dst, srcNegatives, dstNegatives }: Batch): Int32A
   return all;
 }
 
-/** Leaves this worker's edges and negatives in the batch; the size of the batch stays that of the whole. */
-export function takeShare(batch: Batch, { rank, size }: Place): void {
-  const { src, dst } = batch;
-  if (src === null || dst === null || size === 1) return;
+/** Returns the batch with this worker's edges and negatives; `batchSize` stays that of the whole. */
+export function takeShare(batch: TrainingBatch, { rank, size }: WorkerRank): TrainingBatch {
+  const { src, dst, evaluation, negativeEdges } = batch;
+  if (src === null || dst === null || size === 1) return batch;
   const total = src.length;
   const { start: from, end: to } = evenRange(total, rank, size);
   const totalChunks = batch.dstNegatives?.chunks ?? batch.srcNegatives?.chunks ?? 1;
   const perChunk = Math.max(1, Math.ceil(total / totalChunks));
   const firstChunk = Math.min(Math.floor(from / perChunk), totalChunks - 1);
   const endChunk = to === from ? firstChunk : Math.ceil(to / perChunk);
-  const pieces = cut(from, to, perChunk).map(({ start, end }) => ({
+  const segments = segmentsOf(from, to, perChunk).map(({ start, end }) => ({
     from: start - from,
     to: end - from,
     firstChunk: Math.floor(start / perChunk) - firstChunk,
     chunks: Math.ceil(end / perChunk) - Math.floor(start / perChunk),
   }));
-  batch.share = { total, from, totalChunks, firstChunk, pieces, allSrc: src, allDst: dst };
-  batch.src = src.slice(from, to);
-  batch.dst = dst.slice(from, to);
-  batch.relations = batch.relations?.slice(from, to) ?? null;
   const chunks = { first: firstChunk, end: endChunk };
-  batch.srcNegatives = negativesOf(batch.srcNegatives, chunks, from, to);
-  batch.dstNegatives = negativesOf(batch.dstNegatives, chunks, from, to);
-  if (batch.evaluation !== null) {
-    const { tiles, trueSources, trueDestinations } = batch.evaluation;
-    const lists = (all: typeof trueSources): typeof trueSources =>
-      all === null ? null : { offsets: shifted(all.offsets, from, to), ids: idsBetween(all, from, to) };
-    batch.evaluation = { tiles, trueSources: lists(trueSources), trueDestinations: lists(trueDestinations) };
-  }
+  const lists = (all: IdLists | null): IdLists | null =>
+    all === null ? null : { offsets: shiftOffsets(all.offsets, from, to), ids: idsBetween(all, from, to) };
+  return batch.with({
+    share: { total, from, totalChunks, firstChunk, segments, allSrc: src, allDst: dst },
+    src: src.slice(from, to),
+    dst: dst.slice(from, to),
+    relations: batch.relations?.slice(from, to) ?? null,
+    srcNegatives: negativesOf(batch.srcNegatives, chunks, from, to),
+    dstNegatives: negativesOf(batch.dstNegatives, chunks, from, to),
+    negativeEdges: negativeEdges === null ? null : edgesBetween(negativeEdges, total, from, to),
+    evaluation:
+      evaluation === null
+        ? null
+        : {
+            tiles: evaluation.tiles,
+            trueSources: lists(evaluation.trueSources),
+            trueDestinations: lists(evaluation.trueDestinations),
+          },
+  });
 }
 
-/** Edges of the rest of a chunk, of whole chunks, and of the beginning of one. */
-function cut(from: number, to: number, perChunk: number): { readonly start: number; readonly end: number }[] {
+/** Returns the negative edges of edges from … to − 1 of `total`. */
+export function edgesBetween(edges: EdgeList, total: number, from: number, to: number): EdgeList {
+  const perEdge = edges.src.length / total;
+  const slice = (ids: Int32Array): Int32Array => ids.subarray(from * perEdge, to * perEdge);
+  const { src, dst, relations = null } = edges;
+  return { src: slice(src), dst: slice(dst), relations: relations === null ? null : slice(relations) };
+}
+
+/** Splits edges into the rest of a chunk, whole chunks, and the beginning of one. */
+function segmentsOf(
+  from: number,
+  to: number,
+  perChunk: number,
+): { readonly start: number; readonly end: number }[] {
   const head = Math.min(to, Math.ceil(from / perChunk) * perChunk);
   const body = Math.max(head, Math.floor(to / perChunk) * perChunk);
   const found = [
@@ -122,21 +147,17 @@ function negativesOf(
   };
 }
 
-/** The mask of edges from … to − 1; null when it leaves nothing out. */
+/** Returns the mask of edges from … to − 1; null when it leaves nothing out. */
 export function maskBetween(mask: NegativeMask, from: number, to: number): NegativeMask | null {
   const positions = mask.positions.slice(mask.offsets[from], mask.offsets[to]);
-  return positions.length === 0 ? null : { offsets: shifted(mask.offsets, from, to), positions };
+  return positions.length === 0 ? null : { offsets: shiftOffsets(mask.offsets, from, to), positions };
 }
 
-function idsBetween(
-  all: { readonly offsets: ArrayLike<number>; readonly ids: Int32Array },
-  from: number,
-  to: number,
-) {
+function idsBetween(all: IdLists, from: number, to: number): Int32Array {
   return all.ids.slice(all.offsets[from], all.offsets[to]);
 }
 
-/** Offsets of lists from … to − 1, from 0. */
-function shifted(offsets: Int32Array, from: number, to: number): Int32Array {
+/** Returns the offsets of lists from … to − 1, starting at 0. */
+function shiftOffsets(offsets: Int32Array, from: number, to: number): Int32Array {
   return offsets.slice(from, to + 1).map((offset) => offset - offsets[from]);
 }

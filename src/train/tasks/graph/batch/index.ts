@@ -1,35 +1,35 @@
-/** Batches: what is trained on, where it comes from, and how its updates go back. */
+/** Batches of links and nodes: their samplers, their source, and their data. */
 
 export { FilterIndex, type IdLists } from '../../links/filter-index.js';
 export {
-  NegativeSampler,
+  type NegativeDraw,
   RandomNegativeSampler,
   type RandomNegativeSamplerOptions,
+  TrainingNegativeSampler,
 } from '../../links/negative-sampler.js';
 export { type EdgeSplit, FileEdges, MemoryEdges } from '../storage/edge-splits.js';
 export {
+  type EdgeGraph,
   type EpochPlan,
-  GraphModelStorage,
-  type GraphModelStorageParts,
-} from '../storage/graph-model-storage.js';
-export { Batch, type BatchStatus, type EvaluationData, type Negatives } from './batch.js';
-export type { BatchPiece, BatchShare, Place } from './batch-share.js';
+  GraphStorage,
+  type GraphStorageParts,
+} from '../storage/graph-storage.js';
+export type { BatchShare, ShareSegment, WorkerRank } from './batch-share.js';
+export { BatchSource, type BatchSourceOptions } from './batch-source.js';
 export { DeviceFeatures, type DeviceFeaturesOptions } from './device-features.js';
+export { KHopNeighborSampler, type KHopOptions, TrainingNeighborSampler } from './neighbor-sampler.js';
 export {
-  DataLoader,
-  GraphBatcher,
-  type GraphBatcherOptions,
-} from './graph-batcher.js';
-export {
-  KHopNeighborSampler,
-  type KHopOptions,
-  kHopNeighborSampler,
-  NeighborSampler,
-} from './neighbor-sampler.js';
-export {
-  EdgeSampler,
-  NodeSampler,
   type OrderOptions,
   RandomEdgeSampler,
   RandomNodeSampler,
+  TrainingEdgeSampler,
+  TrainingNodeSampler,
 } from './samplers.js';
+export {
+  type BatchData,
+  type EvaluationData,
+  findNodes,
+  type Negatives,
+  type NodeLists,
+  TrainingBatch,
+} from './training-batch.js';

@@ -1,36 +1,29 @@
-/** Neighbour samplers over the resident graph, or over one that several workers hold together. */
+/** Neighbour samplers over the resident graph, or over one that is sharded over workers. */
 import {
-  type EdgeRelations,
-  type GNNGraph,
+  type DenseSample,
   type HopSources,
   LayeredNeighborSampler,
   type LayerSampling,
-  MariusGraph,
   type NeighborSamplingStrategy,
   type SampleTime,
 } from '../../../../sample/index.js';
 import { checkInteger, expected, ValueError } from '../../../../util/errors.js';
 import { checkOptionNames } from '../../../../util/option-names.js';
-import type { GraphModelStorage } from '../storage/graph-model-storage.js';
+import type { EdgeGraph, GraphStorage } from '../storage/graph-storage.js';
 
-export abstract class NeighborSampler {
-  readonly graphStorage: GraphModelStorage;
-  abstract readonly neighborSamplingStrategy: NeighborSamplingStrategy;
-  abstract readonly maxNeighborsSize: number;
+export abstract class TrainingNeighborSampler {
+  readonly graphStorage: GraphStorage;
 
-  constructor(graphStorage: GraphModelStorage) {
+  constructor(graphStorage: GraphStorage) {
     this.graphStorage = graphStorage;
   }
 
-  abstract getNeighbors(
-    nodeIds: Int32Array,
-    incoming?: boolean,
-    outgoing?: boolean,
-    at?: SampleTime,
-  ): GNNGraph;
-  /** The same, off the calling thread where it can be. `batch`: all targets, where `nodeIds` are a worker's share of them. */
-  async getNeighborsAsync(nodeIds: Int32Array, at?: SampleTime, _batch?: Int32Array): Promise<GNNGraph> {
-    return this.getNeighbors(nodeIds, undefined, undefined, at);
+  /** Samples the neighbourhood of the targets. */
+  abstract sample(targets: Int32Array, at?: SampleTime): DenseSample;
+
+  /** Samples off the calling thread where possible. `batch`: all targets, where `targets` are a worker's share of them. */
+  async sampleAsync(targets: Int32Array, at?: SampleTime, _batch?: Int32Array): Promise<DenseSample> {
+    return this.sample(targets, at);
   }
 }
 
@@ -40,17 +33,17 @@ export interface KHopOptions {
   readonly seed?: number;
 }
 
-/** Neighbours over k hops, one rule per hop, the one next to the targets first. */
-export class KHopNeighborSampler extends NeighborSampler {
+/** Samples k hops, with one rule per hop, that of the hop next to the targets first. */
+export class KHopNeighborSampler extends TrainingNeighborSampler {
   readonly layers: readonly LayerSampling[];
   readonly neighborSamplingStrategy: NeighborSamplingStrategy;
   readonly maxNeighborsSize: number;
   readonly #options: KHopOptions;
-  readonly #made = new WeakMap<MariusGraph | HopSources, Map<string, LayeredNeighborSampler>>();
+  readonly #made = new WeakMap<EdgeGraph | HopSources, Map<string, LayeredNeighborSampler>>();
 
-  /** As Marius: (storage, numLayers, strategy, maxNeighborsSize); or with one rule per layer. */
+  /** @param layers one rule per hop, or the number of hops that all draw by `strategy` and `maxNeighborsSize`. */
   constructor(
-    graphStorage: GraphModelStorage,
+    graphStorage: GraphStorage,
     layers: number | readonly LayerSampling[],
     strategy: NeighborSamplingStrategy = 'ALL',
     maxNeighborsSize = -1,
@@ -64,31 +57,25 @@ export class KHopNeighborSampler extends NeighborSampler {
     this.#options = options;
   }
 
-  override getNeighbors(
-    nodeIds: Int32Array,
-    incoming = this.#options.incoming ?? true,
-    outgoing = this.#options.outgoing ?? true,
-    at?: SampleTime,
-  ): GNNGraph {
-    return this.#sampler(incoming, outgoing).getNeighbors(nodeIds, at);
+  override sample(targets: Int32Array, at?: SampleTime): DenseSample {
+    return this.sampler().sample(targets, at);
   }
 
-  override async getNeighborsAsync(
-    nodeIds: Int32Array,
-    at?: SampleTime,
-    batch?: Int32Array,
-  ): Promise<GNNGraph> {
-    const { incoming = true, outgoing = true } = this.#options;
-    return this.#sampler(incoming, outgoing).sampleAsync(nodeIds, at, batch);
+  override async sampleAsync(targets: Int32Array, at?: SampleTime, batch?: Int32Array): Promise<DenseSample> {
+    return this.sampler().sampleAsync(targets, at, batch);
   }
 
-  /** A sampler of one hop with the rule of layer i. */
+  /** Returns a sampler of one hop with the rule of layer i. */
   forLayer(i: number): KHopNeighborSampler {
     const { neighborSamplingStrategy: strategy, maxNeighborsSize: max } = this;
     return new KHopNeighborSampler(this.graphStorage, [this.layers[i]], strategy, max, this.#options);
   }
 
-  #sampler(incoming: boolean, outgoing: boolean): LayeredNeighborSampler {
+  /** Returns the sampler of the resident graph. @internal */
+  protected sampler(
+    incoming = this.#options.incoming ?? true,
+    outgoing = this.#options.outgoing ?? true,
+  ): LayeredNeighborSampler {
     const graph = this.graphStorage.spread?.graph ?? this.graphStorage.graph;
     let made = this.#made.get(graph);
     if (made === undefined) {
@@ -100,7 +87,7 @@ export class KHopNeighborSampler extends NeighborSampler {
     if (sampler === undefined) {
       const options = { layers: this.layers, incoming, outgoing, seed: this.#options.seed ?? 0 };
       sampler =
-        graph instanceof MariusGraph
+        'graph' in graph
           ? new LayeredNeighborSampler(graph.graph, { ...options, relations: this.#relationsOf(graph) })
           : new LayeredNeighborSampler(graph, options);
       made.set(key, sampler);
@@ -108,7 +95,7 @@ export class KHopNeighborSampler extends NeighborSampler {
     return sampler;
   }
 
-  #relationsOf({ relations }: MariusGraph): EdgeRelations | null {
+  #relationsOf({ relations }: EdgeGraph) {
     return relations === null ? null : { ids: relations, count: this.graphStorage.numRelations };
   }
 }
@@ -126,6 +113,3 @@ function sameRules(layers: number, strategy: NeighborSamplingStrategy, max: numb
     throw new ValueError(expected(where, 'ALL, UNIFORM or DROPOUT', 'strategy', strategy));
   return Array.from({ length: layers }, rule);
 }
-
-/** As the source spells it. */
-export { KHopNeighborSampler as kHopNeighborSampler };

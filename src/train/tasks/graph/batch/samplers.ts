@@ -1,26 +1,26 @@
 /**
- * Which edges or nodes go into a batch: abstract classes to extend, and the forms that Marius has. What is drawn depends on
- * (seed, epoch, step) of the batch alone.
+ * Samplers of the edges or nodes of a batch: abstract classes to extend, and random orders. Draws depend on (seed, epoch,
+ * step) of the batch alone.
  */
 import { kernels } from '../../../../native/index.js';
 import type { EdgeList } from '../../../../sample/index.js';
 import { checkOptionNames } from '../../../../util/option-names.js';
 import { Random } from '../../../../util/philox.js';
-import type { GraphModelStorage } from '../storage/graph-model-storage.js';
-import type { Batch } from './batch.js';
+import type { GraphStorage } from '../storage/graph-storage.js';
+import type { TrainingBatch } from './training-batch.js';
 
 /** Independent uses of one seed; apart from those of the samplers in `skein/sample`. */
 export const streams = { order: 16, negatives: 17 } as const;
 
-export abstract class EdgeSampler {
-  readonly graphStorage: GraphModelStorage;
+export abstract class TrainingEdgeSampler {
+  readonly graphStorage: GraphStorage;
 
-  constructor(graphStorage: GraphModelStorage) {
+  constructor(graphStorage: GraphStorage) {
     this.graphStorage = graphStorage;
   }
 
-  /** Edges for batch.startIndex … + batchSize − 1 of those that are active. */
-  abstract getEdges(batch: Batch): EdgeList;
+  /** Returns edges batch.startIndex … + batchSize − 1 of the active ones. */
+  abstract getEdges(batch: TrainingBatch): EdgeList;
 }
 
 export interface OrderOptions {
@@ -29,49 +29,49 @@ export interface OrderOptions {
   readonly shuffle?: boolean;
 }
 
-/** Every active edge once an epoch, in random order. */
-export class RandomEdgeSampler extends EdgeSampler {
+/** Draws every active edge once per epoch, in random order. */
+export class RandomEdgeSampler extends TrainingEdgeSampler {
   readonly #order: ShuffledOrder;
 
-  constructor(graphStorage: GraphModelStorage, options: OrderOptions = {}) {
+  constructor(graphStorage: GraphStorage, options: OrderOptions = {}) {
     super(graphStorage);
     checkOptionNames('RandomEdgeSampler', options, { seed: true, shuffle: true });
     this.#order = new ShuffledOrder(options);
   }
 
-  override getEdges(batch: Batch): EdgeList {
+  override getEdges(batch: TrainingBatch): EdgeList {
     const { graphStorage } = this;
     return graphStorage.pickEdges(this.#order.range(graphStorage.numActiveEdges, batch, graphStorage.state));
   }
 }
 
-export abstract class NodeSampler {
-  readonly graphStorage: GraphModelStorage;
+export abstract class TrainingNodeSampler {
+  readonly graphStorage: GraphStorage;
 
-  constructor(graphStorage: GraphModelStorage) {
+  constructor(graphStorage: GraphStorage) {
     this.graphStorage = graphStorage;
   }
 
-  abstract getNodes(batch: Batch): Int32Array;
+  abstract getNodes(batch: TrainingBatch): Int32Array;
 }
 
-/** Every active training node once an epoch, in random order. */
-export class RandomNodeSampler extends NodeSampler {
+/** Draws every active training node once per epoch, in random order. */
+export class RandomNodeSampler extends TrainingNodeSampler {
   readonly #order: ShuffledOrder;
 
-  constructor(graphStorage: GraphModelStorage, options: OrderOptions = {}) {
+  constructor(graphStorage: GraphStorage, options: OrderOptions = {}) {
     super(graphStorage);
     checkOptionNames('RandomNodeSampler', options, { seed: true, shuffle: true });
     this.#order = new ShuffledOrder(options);
   }
 
-  override getNodes(batch: Batch): Int32Array {
+  override getNodes(batch: TrainingBatch): Int32Array {
     const { activeNodes, state } = this.graphStorage;
     return this.#order.range(activeNodes.length, batch, state).map((i) => activeNodes[i]);
   }
 }
 
-/** A permutation per (epoch, state), made once. */
+/** A permutation per epoch and buffer state, computed once. */
 class ShuffledOrder {
   readonly #random: Random;
   readonly #shuffle: boolean;
@@ -83,7 +83,7 @@ class ShuffledOrder {
     this.#shuffle = options.shuffle ?? true;
   }
 
-  range(length: number, batch: Batch, state: number): Int32Array {
+  range(length: number, batch: TrainingBatch, state: number): Int32Array {
     const { startIndex, batchSize, at } = batch;
     const end = Math.min(startIndex + batchSize, length);
     if (!this.#shuffle) return Int32Array.from({ length: end - startIndex }, (_, i) => startIndex + i);

@@ -21,8 +21,8 @@ import { checkOptionNames } from '../../../../util/option-names.js';
 import type { Random } from '../../../../util/philox.js';
 import type { EncoderConfig } from '../../../config/index.js';
 import type { LayerConfig } from '../../../config/types.js';
-import { KHopNeighborSampler, type NeighborSampler } from '../batch/neighbor-sampler.js';
-import type { GraphModelStorage } from '../storage/graph-model-storage.js';
+import { KHopNeighborSampler, type TrainingNeighborSampler } from '../batch/neighbor-sampler.js';
+import type { GraphStorage } from '../storage/graph-storage.js';
 import { type EncodedRows, InputRows, MadeRows, readsAnywhere } from './encoded-rows.js';
 import {
   type DenseLayer,
@@ -52,10 +52,15 @@ export abstract class Encoder extends Module {
   /** One row per target of the graph, or per input without one. Inputs are a featurizer's result, or both kinds of rows. */
   abstract override forward(inputs: Tensor | NodeInputs, gnnGraph: LayerGraph | null, train: boolean): Tensor;
 
+  /** Whether the result is the embeddings themselves. */
+  get isIdentity(): boolean {
+    return false;
+  }
+
   /** Encodes all nodes in batches and leaves the result in the storage, for evaluation. */
   async encodeFullGraph(
-    neighborSampler: NeighborSampler | null,
-    graphStorage: GraphModelStorage,
+    neighborSampler: TrainingNeighborSampler | null,
+    graphStorage: GraphStorage,
   ): Promise<EncodedNodes> {
     const { numNodes } = graphStorage;
     const batchSize = 1024;
@@ -64,8 +69,7 @@ export abstract class Encoder extends Module {
     this.eval();
     for (let start = 0; start < numNodes; start += batchSize) {
       const ids = range(start, Math.min(start + batchSize, numNodes));
-      const graph =
-        neighborSampler === null ? null : await neighborSampler.getNeighborsAsync(ids, { step: 0 });
+      const graph = neighborSampler === null ? null : await neighborSampler.sampleAsync(ids, { step: 0 });
       const inputs = await readInputs(graphStorage, graph?.nodeIds ?? ids);
       graph?.performMap();
       const y = noGrad(() => scope(() => this.forward(tensorsOf(inputs, deviceOf(this)), graph, false)));
@@ -117,8 +121,7 @@ export class GeneralEncoder extends Encoder {
     return this.stages.filter(hasGnn).length;
   }
 
-  /** Whether the result is the embeddings themselves. */
-  get isIdentity(): boolean {
+  override get isIdentity(): boolean {
     const [stage] = this.stages;
     const [layer] = stage;
     const only = this.stages.length === 1 && stage.length === 1;
@@ -151,8 +154,8 @@ export class GeneralEncoder extends Encoder {
   }
 
   override async encodeFullGraph(
-    neighborSampler: NeighborSampler | null,
-    graphStorage: GraphModelStorage,
+    neighborSampler: TrainingNeighborSampler | null,
+    graphStorage: GraphStorage,
   ): Promise<EncodedNodes> {
     // Stages of several hops have no rows between them that all nodes could be encoded to.
     const alone = this.stages.every((stage) => hopsOf(stage) <= 1);
@@ -173,8 +176,8 @@ export class GeneralEncoder extends Encoder {
 }
 
 interface StageContext {
-  readonly sampler: NeighborSampler | null;
-  readonly storage: GraphModelStorage;
+  readonly sampler: TrainingNeighborSampler | null;
+  readonly storage: GraphStorage;
   /** Its results are the encoder's, for all nodes. */
   readonly isLast: boolean;
 }
@@ -202,7 +205,7 @@ async function encodeStage(
   const needsOwn = made.some(({ layer }) => !(layer instanceof InputLayer || layer instanceof GnnLayer));
   for (let start = 0; start < numNodes; start += batchSize) {
     const ids = range(start, Math.min(start + batchSize, numNodes));
-    const graph = sampler === null ? null : (await sampler.getNeighborsAsync(ids, { step: 0 })).performMap();
+    const graph = sampler === null ? null : (await sampler.sampleAsync(ids, { step: 0 })).performMap();
     const read = needsInput ? await readInputs(storage, ids) : null;
     const own = await Promise.all(needsOwn ? before.map((table) => table.read(ids)) : []);
     const sampled = await Promise.all(
@@ -298,7 +301,7 @@ interface RawInputs {
   readonly features: EncodedNodes | null;
 }
 
-async function readInputs(storage: GraphModelStorage, ids: Int32Array): Promise<RawInputs> {
+async function readInputs(storage: GraphStorage, ids: Int32Array): Promise<RawInputs> {
   const { embeddings, features } = storage;
   return {
     embeddings: embeddings === null ? null : { rows: await embeddings.gather(ids), width: embeddings.width },

@@ -18,8 +18,8 @@ import {
 import { defaultRandom } from '../../../../tensor/random.js';
 import { StateError } from '../../../../util/errors.js';
 import type { OptimizerConfig } from '../../../config/index.js';
-import { Batch } from '../batch/batch.js';
-import type { GraphBatcher } from '../batch/graph-batcher.js';
+import type { BatchSource } from '../batch/batch-source.js';
+import { TrainingBatch } from '../batch/training-batch.js';
 import type { Encoder } from './encoder.js';
 import type { Featurizer } from './featurizer.js';
 import { OptimizerSet } from './optimizers.js';
@@ -58,6 +58,11 @@ export abstract class Model extends Module {
     return this;
   }
 
+  /** Whether nodes are compared by their embeddings as they are. */
+  get comparesEmbeddings(): boolean {
+    return this.encoder.isIdentity && this.featurizer === null;
+  }
+
   /** Where the model computes, and batches must be; null: the CPU. */
   get device(): TensorDevice | null {
     return this.#device;
@@ -78,41 +83,38 @@ export abstract class Model extends Module {
   }
 
   /**
-   * One step of training: the batch's loss. On a device the loss is not known before `await batch.embeddingsToHost()`, which
-   * leaves it in `batch.loss`; until then it is NaN. Given a boolean, switches between training and evaluation as any module.
+   * Runs one step of training and returns the loss, a promise of it on a device. The gradient of the rows is
+   * `batch.gradient()`. Given a boolean, switches between training and evaluation as any module.
    */
   override train(mode?: boolean): this;
-  override train(batch: Batch): number;
-  override train(given?: boolean | Batch): this | number {
-    if (given instanceof Batch) return drawnFor(given.at, () => this.trainBatch(given));
+  override train(batch: TrainingBatch): number | Promise<number>;
+  override train(given?: boolean | TrainingBatch): this | number | Promise<number> {
+    if (given instanceof TrainingBatch) return readLoss(drawnFor(given.at, () => this.trainBatch(given)));
     return super.train(given);
   }
 
-  protected abstract trainBatch(batch: Batch): number;
+  /** Runs one step and returns the loss, as `lossOf` does. */
+  protected abstract trainBatch(batch: TrainingBatch): number | Tensor;
 
-  /** One step of evaluation: adds the batch's result to the reporter. */
-  abstract evaluate(batch: Batch): Promise<void>;
+  /** Runs one step of evaluation: adds the batch's result to the reporter. */
+  abstract evaluate(batch: TrainingBatch): Promise<void>;
 
-  /** Forgets earlier results. */
+  /** Clears the results of the reporter. */
   abstract startEvaluation(): void;
 
-  /** Metrics of all results since. */
+  /** Returns the metrics of all results since `startEvaluation`. */
   abstract finishEvaluation(): Readonly<Record<string, number>>;
 
   /** Encodes all nodes when the encoder follows edges and results are compared with all nodes. */
-  abstract encodeForEvaluation(batcher: GraphBatcher): Promise<void>;
+  abstract encodeForEvaluation(source: BatchSource): Promise<void>;
 
   /** Whether a batch's loss is a mean over its edges or nodes, not their sum. */
   abstract readonly lossIsMean: boolean;
 
-  /** Leaves the loss with the batch; its value, NaN where it must be awaited. */
-  protected noteLoss(batch: Batch, loss: Tensor | null): number {
-    if (loss !== null && loss.device !== null) {
-      batch.lossOnDevice = keep(loss.detach());
-      return Number.NaN;
-    }
-    batch.loss = loss?.item() ?? 0;
-    return batch.loss;
+  /** Returns the value of a loss, 0 without one; on a device, a tensor that outlives the scope. */
+  protected lossOf(loss: Tensor | null): number | Tensor {
+    if (loss === null) return 0;
+    return loss.device === null ? loss.item() : keep(loss.detach());
   }
 
   /** Applies the gradients of the dense parameters, summed over workers. */
@@ -129,8 +131,8 @@ export abstract class Model extends Module {
     this.encoderOptimizer.step();
   }
 
-  /** Rows of the batch's targets. */
-  encode(batch: Batch, train: boolean): Tensor {
+  /** Returns rows of the batch's targets. */
+  encode(batch: TrainingBatch, train: boolean): Tensor {
     const { uniqueNodeEmbeddings: embeddings, uniqueNodeFeatures: features } = batch;
     const graph = batch.shardedGraph ?? batch.gnnGraph;
     graph?.performMap();
@@ -157,7 +159,19 @@ export abstract class Model extends Module {
   }
 }
 
-/** The same values in memory. */
+/** Reads a loss from its device. */
+function readLoss(loss: number | Tensor): number | Promise<number> {
+  if (typeof loss === 'number') return loss;
+  const reading = loss.data().then(([value]) => {
+    loss.dispose();
+    return value;
+  });
+  // A caller may ignore the loss.
+  reading.catch(() => undefined);
+  return reading;
+}
+
+/** Returns the same values in memory. */
 export async function fetched(t: Tensor): Promise<Tensor> {
   return t.device === null ? t : t.cpu();
 }
@@ -166,7 +180,7 @@ export async function fetched(t: Tensor): Promise<Tensor> {
  * Runs a step whose random draws (dropout) depend on the seed of the shared generator, epoch and step alone: a worker that
  * has no part of a batch, and so draws nothing, agrees with the others in the next one.
  */
-function drawnFor<T>({ epoch, step }: Batch['at'], work: () => T): T {
+function drawnFor<T>({ epoch, step }: TrainingBatch['at'], work: () => T): T {
   const before = randomState();
   setRandomState(defaultRandom().split(epoch).split(step).state());
   try {

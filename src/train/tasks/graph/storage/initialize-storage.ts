@@ -23,7 +23,7 @@ import type { SplitName } from '../../../task.js';
 import { bucketedEdges, sortedEdges } from './bucketed-edges.js';
 import { partitionsAtOnce } from './edge-order.js';
 import { type EdgeSplit, FileEdges, MemoryEdges } from './edge-splits.js';
-import { type EpochPlan, GraphModelStorage } from './graph-model-storage.js';
+import { type EpochPlan, GraphStorage } from './graph-storage.js';
 import { bufferConfig, nodeTables, type RunTables, sharedTables } from './initialize-table.js';
 import { openSpreadEdges, spreadsEdges } from './spread-data.js';
 
@@ -39,7 +39,7 @@ export interface InitializeStorageOptions {
 }
 
 export interface InitializedStorage {
-  readonly storage: GraphModelStorage;
+  readonly storage: GraphStorage;
   /** What of its tables is in the files of the run; null where nothing is. */
   readonly table: RunTable | null;
 }
@@ -77,7 +77,7 @@ export async function initializeSharedStorage(
   const spread = spreadsEdges(config, dataset) ? group.comm : null;
   // One worker sorts edges into a file of the run where that is needed; the others find it there.
   const inFile = spread !== null || partitionsOf(config).swapped !== null;
-  const made: GraphModelStorage[] = [];
+  const made: GraphStorage[] = [];
   try {
     if (inFile || config.storage.edges.type === 'FLAT_FILE')
       await group.onRoot(async () => void (await trainingEdges(config, dataset, options, true)));
@@ -106,7 +106,7 @@ async function graphStorage(
   options: InitializeStorageOptions,
   tables: RunTables,
   spread: Communicator | null = null,
-): Promise<GraphModelStorage> {
+): Promise<GraphStorage> {
   const train = await trainingEdges(config, dataset, options, spread !== null);
   if (!(train instanceof FileEdges) || spread === null)
     return assembleStorage(config, dataset, tables, train);
@@ -125,7 +125,7 @@ async function assembleStorage(
   dataset: PreparedDataset,
   { embeddings, features, residency, shared = [] }: RunTables,
   train: EdgeSplit | null,
-): Promise<GraphModelStorage> {
+): Promise<GraphStorage> {
   const { num_nodes: numNodes } = dataset.stats;
   const edges: Partial<Record<SplitName, EdgeSplit>> = train === null ? {} : { train };
   for (const split of ['validation', 'test'] as const) {
@@ -142,7 +142,7 @@ async function assembleStorage(
     swapped === null
       ? bucketPlan(config, ordered)
       : planner(config, swapped, residency, { numNodes, train: nodes.train ?? null });
-  return new GraphModelStorage({
+  return new GraphStorage({
     numNodes,
     numRelations: dataset.hasRelations ? dataset.stats.num_relations : 0,
     edges,

@@ -25,7 +25,7 @@ export function planStep(set: ShardedSet, width: number, group: WorkerGroup, mak
       const rows = width === 0 ? null : unscoped(() => zeros([set.inputRows.length, width]));
       const batch = shardedBatch({ ...set, layers }, rows, true, { epoch: 0, step });
       model.train(batch);
-      batch.clear();
+      batch.dispose();
     }
     if (set.cached) planned[0]?.uncacheInputs(set.features as Tensor);
   });

@@ -11,7 +11,7 @@ import type { TableManifest, TrainedRows } from '../../../../storage/index.js';
 import type { Tensor } from '../../../../tensor/index.js';
 import { noTimings, type StageTimings } from '../../../run/timings.js';
 import type { Batches, HeldOut, Metrics, SavedState, SplitName, StepLoss, Task } from '../../../task.js';
-import { Batch } from '../../graph/batch/batch.js';
+import { TrainingBatch } from '../../graph/batch/training-batch.js';
 import { KeptRows, type KeptRowsState } from '../../graph/kept-rows.js';
 import type { Model } from '../../graph/model/model.js';
 import { type ShardedLayer, ShardedLayers } from './sharded-layers.js';
@@ -34,36 +34,26 @@ export interface ShardedSet {
 
 export type ShardedSets = Readonly<Record<SplitName, ShardedSet>>;
 
-/** Its features belong to the set and outlive it. */
-class ShardedBatch extends Batch {
-  override clear(): void {
-    this.uniqueNodeFeatures = null;
-    super.clear();
-  }
-}
-
 /** @param rows the embeddings of `inputRows`, which the batch disposes of. */
 export function shardedBatch(
   set: ShardedSet,
   rows: Tensor | null,
   train: boolean,
   at: Required<SampleTime>,
-): Batch {
-  const batch = new ShardedBatch(train);
-  batch.at = at;
+): TrainingBatch {
   // Rows that travel compressed carry what rounding lost of the gradients of the step before.
   if (train) for (const { graph } of set.layers) graph.beginStep();
-  batch.batchSize = set.count;
-  batch.shardedGraph = new ShardedLayers(set.layers);
-  batch.uniqueNodeLabels = set.labels;
-  batch.uniqueNodeFeatures = set.features;
-  batch.uniqueNodeIndices = set.inputRows;
-  if (rows !== null) batch.setEmbeddings(rows);
-  return batch;
+  const batch = new TrainingBatch({
+    ...{ train, at, batchSize: set.count, shardedGraph: new ShardedLayers(set.layers) },
+    ...{ uniqueNodeLabels: set.labels, uniqueNodeIndices: set.inputRows },
+    uniqueNodeFeatures: set.features,
+    keepsFeatures: true,
+  });
+  return rows === null ? batch : batch.withEmbeddings(rows);
 }
 
 /** One batch an epoch. */
-class WholeGraph implements Batches<Batch> {
+class WholeGraph implements Batches<TrainingBatch> {
   readonly #set: ShardedSet;
   readonly #embeddings: TrainedRows | null;
   readonly #train: boolean;
@@ -78,12 +68,12 @@ class WholeGraph implements Batches<Batch> {
     return this.#set.count;
   }
 
-  async *epoch(epoch: number): AsyncGenerator<Batch, void, undefined> {
+  async *epoch(epoch: number): AsyncGenerator<TrainingBatch, void, undefined> {
     if (this.#set.count === 0) return;
     const rows = this.#embeddings?.resident(this.#set.inputRows) ?? null;
     const batch = shardedBatch(this.#set, rows, this.#train, { epoch, step: 0 });
     yield batch;
-    batch.clear();
+    batch.dispose();
   }
 }
 
@@ -98,11 +88,11 @@ export interface ShardedTaskOptions {
   readonly timings?: Pick<StageTimings, 'time'>;
 }
 
-export class ShardedTask implements Task<Batch> {
+export class ShardedTask implements Task<TrainingBatch> {
   readonly items = 'nodes';
   readonly model: Model;
   readonly headline: string;
-  readonly batches: Readonly<Record<SplitName, Batches<Batch>>>;
+  readonly batches: Readonly<Record<SplitName, Batches<TrainingBatch>>>;
   readonly #embeddings: ShardEmbeddings | null;
   readonly #rows: KeptRows;
   readonly #timings: Pick<StageTimings, 'time'>;
@@ -129,16 +119,14 @@ export class ShardedTask implements Task<Batch> {
     this.#rows.scaleRate(factor);
   }
 
-  train(batch: Batch): StepLoss {
+  async train(batch: TrainingBatch): Promise<StepLoss> {
     const items = batch.batchSize;
-    const loss = this.#timings.time('compute', () => this.model.train(batch));
+    const loss = await this.#timings.time('compute', () => this.model.train(batch));
     // A loss that is not finite must not reach the table; the loop refuses it.
     if (this.#embeddings !== null && Number.isFinite(loss)) {
-      batch.accumulateGradients();
-      const { uniqueNodeIndices: rows, uniqueNodeGradients: gradient } = batch;
-      this.#timings.time('update', () =>
-        this.#embeddings?.update(rows as Int32Array, gradient as Float32Array),
-      );
+      const gradient = (await batch.gradient()) as Float32Array;
+      const rows = batch.uniqueNodeIndices as Int32Array;
+      this.#timings.time('update', () => this.#embeddings?.update(rows, gradient));
     }
     return { loss: this.model.lossIsMean ? loss * items : loss, items };
   }

@@ -1,22 +1,22 @@
 /**
- * `MariusGraph.getNeighborsForNodeIds` on a device: same arguments, same edges in the same order.
- *
- * A direction is uploaded at its first use; later changes of the `MariusGraph` have no effect.
+ * `OneHopSampler` on a device: same arguments, same edges in the same order. A direction is uploaded when it is first
+ * sampled.
  *
  * @example
- * const onDevice = new GpuMariusGraph(gpu, graph);
- * const { edges, offsets } = await onDevice.getNeighborsForNodeIds(ids, true, 'UNIFORM', 10);
+ * const onDevice = new GpuOneHopSampler(gpu, new OneHopSampler(graph));
+ * const { edges, offsets } = await onDevice.sample(ids, true, 'UNIFORM', 10);
  */
 import { checkEdgeCount } from '../../sample/checks.js';
 import { hopTag } from '../../sample/hop-runner.js';
 import {
-  MariusGraph,
   type NeighborSamplingStrategy,
   type NodeNeighbors,
   neighborRule,
-} from '../../sample/marius-graph.js';
+  OneHopSampler,
+} from '../../sample/one-hop-sampler.js';
 import { DrawKeys, purposes, type SampleTime } from '../../sample/sampler.js';
 import { SamplingGraph } from '../../sample/sampling-graph.js';
+import type { Ids } from '../../tensor/index.js';
 import { checkIds } from '../../tensor/ops/common.js';
 import { expected, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
@@ -35,42 +35,39 @@ interface Side {
   readonly relations: readonly GraphSegment[] | null;
 }
 
-const name = 'GpuMariusGraph';
-const where = `${name}.getNeighborsForNodeIds`;
+const name = 'GpuOneHopSampler';
+const where = `${name}.sample`;
 
-export class GpuMariusGraph {
+export class GpuOneHopSampler {
   readonly #device: GpuDevice;
-  readonly #graph: MariusGraph;
+  readonly #sampler: OneHopSampler;
   readonly #segmentBytes: number | undefined;
   readonly #keys: DrawKeys;
   readonly #sides = new Map<'in' | 'out', Side>();
 
   /** @param options.segmentBytes bytes per segment of the graph (default: what the device can bind) */
-  constructor(device: GpuDevice, graph: MariusGraph, options: { readonly segmentBytes?: number } = {}) {
-    checkOptionNames('GpuMariusGraph', options, { segmentBytes: true });
-    if (!(graph instanceof MariusGraph))
-      throw new ValueError(expected(name, 'a MariusGraph', 'graph', graph));
+  constructor(device: GpuDevice, sampler: OneHopSampler, options: { readonly segmentBytes?: number } = {}) {
+    checkOptionNames('GpuOneHopSampler', options, { segmentBytes: true });
+    if (!(sampler instanceof OneHopSampler))
+      throw new ValueError(expected(name, 'a OneHopSampler', 'sampler', sampler));
     this.#device = device;
-    this.#graph = graph;
+    this.#sampler = sampler;
     this.#segmentBytes = options.segmentBytes;
-    this.#keys = new DrawKeys(name, graph.seed, purposes.neighbors);
+    this.#keys = new DrawKeys(name, sampler.seed, purposes.neighbors);
   }
 
-  /**
-   * Samples one hop: all edges of the nodes, at most `max` of each without repetition, or each with probability 1 −
-   * rate.
-   */
-  async getNeighborsForNodeIds(
-    nodeIds: Int32Array,
-    incoming: boolean,
+  /** Samples as `OneHopSampler.sample` does. */
+  async sample(
+    nodes: Ids,
+    incoming = true,
     strategy: NeighborSamplingStrategy = 'ALL',
-    maxNeighborsSize = -1,
+    maxNeighbors = -1,
     rate = 0,
     at?: SampleTime,
   ): Promise<NodeNeighbors> {
     const side = this.#side(incoming ? 'in' : 'out');
-    const ids = checkIds(where, 'nodeIds', nodeIds, side.graph.source.numNodes);
-    const { fanout, drop } = neighborRule(strategy, maxNeighborsSize, rate);
+    const ids = checkIds(where, 'nodes', nodes, side.graph.source.numNodes);
+    const { fanout, drop } = neighborRule(where, strategy, maxNeighbors, rate);
     const bound = side.bounds.ofNodes(ids, fanout, false);
     checkEdgeCount(where, bound.edges);
     const hop: HopParams = {
@@ -129,7 +126,7 @@ export class GpuMariusGraph {
   #side(direction: 'in' | 'out'): Side {
     let side = this.#sides.get(direction);
     if (side === undefined) {
-      const source = new SamplingGraph(name, this.#graph.graph, direction);
+      const source = new SamplingGraph(name, this.#sampler.graph, direction);
       const graph = new DeviceGraph(name, this.#device, source, this.#segmentBytes);
       const bounds = new HopBounds(source.offsets, source.indices.length);
       side = { graph, bounds, relations: this.#uploadRelations(source, graph) };
@@ -139,7 +136,7 @@ export class GpuMariusGraph {
   }
 
   #uploadRelations(source: SamplingGraph, graph: DeviceGraph): readonly GraphSegment[] | null {
-    const { relations } = this.#graph;
+    const { relations } = this.#sampler;
     if (relations === null) return null;
     const ids = source.edgeIds(Int32Array.from({ length: source.indices.length }, (_, position) => position));
     return graph.upload(

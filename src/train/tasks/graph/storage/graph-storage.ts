@@ -5,7 +5,8 @@
  * An epoch is a sequence of states (which partitions are resident, which edge buckets or nodes are trained then). With
  * everything in memory there is one state, and local ids are global ids.
  */
-import { type EdgeList, MariusGraph } from '../../../../sample/index.js';
+import { Graph } from '../../../../graph/index.js';
+import type { EdgeList } from '../../../../sample/index.js';
 import {
   PartitionLayout,
   type Residency,
@@ -15,7 +16,7 @@ import {
   type TrainedRows,
 } from '../../../../storage/index.js';
 import { AllResident } from '../../../../storage/trained-rows.js';
-import { expected, StateError, ValueError } from '../../../../util/errors.js';
+import { DTypeError, expected, StateError, ValueError } from '../../../../util/errors.js';
 import type { SplitName } from '../../../task.js';
 import type { FilterIndex } from '../../links/filter-index.js';
 import type { AskedEdges, TrueEnds } from '../../links/stream-filter.js';
@@ -33,7 +34,7 @@ export interface EpochPlan {
   readonly nodes?: readonly Int32Array[];
 }
 
-export interface GraphModelStorageParts {
+export interface GraphStorageParts {
   readonly numNodes: number;
   /** 0 without relations. */
   readonly numRelations: number;
@@ -54,22 +55,35 @@ export interface GraphModelStorageParts {
   readonly shared?: readonly SharedRows[];
 }
 
+/** A graph with the relation of each edge, by edge id; null without relations. */
+export interface EdgeGraph {
+  readonly graph: Graph;
+  readonly relations: Int32Array | null;
+}
+
+/** Rows of some nodes; `isEncoded`: an encoder computed them. */
+export interface ReadRows {
+  readonly rows: Float32Array;
+  readonly width: number;
+  readonly isEncoded: boolean;
+}
+
 /** What one worker holds for all of them. */
 export interface SharedRows {
   /** Others cannot read it any more. */
   close(): void;
 }
 
-const name = 'GraphModelStorage';
+const name = 'GraphStorage';
 
-export class GraphModelStorage {
+export class GraphStorage {
   readonly numNodes: number;
   readonly numRelations: number;
   readonly embeddings: TrainedRows | null;
   readonly features: RowReader<Float32Array> | null;
   readonly residency: Residency;
   readonly labels: Int32Array | null;
-  readonly #parts: GraphModelStorageParts;
+  readonly #parts: GraphStorageParts;
   readonly #trueEdges: TrueEdges;
   #plan: EpochPlan | null = null;
   #state = -1;
@@ -79,13 +93,13 @@ export class GraphModelStorage {
   /** Where the edges of the state are, if training edges are spread. */
   #activeRuns = new EdgeRuns([]);
   #activeNodes: Int32Array = new Int32Array(0);
-  #graph: MariusGraph | null = null;
-  #whole: MariusGraph | null = null;
+  #graph: EdgeGraph | null = null;
+  #whole: EdgeGraph | null = null;
   #wholeTrain: EdgeList | null = null;
   #encoded: { readonly rows: Float32Array; readonly width: number } | null = null;
-  #set: SplitName = 'train';
+  #split: SplitName = 'train';
 
-  constructor(parts: GraphModelStorageParts) {
+  constructor(parts: GraphStorageParts) {
     const { embeddings = null, features = null } = parts;
     for (const [table, rows] of Object.entries({ embeddings: embeddings?.rows, features: features?.rows }))
       if (rows !== undefined && rows !== parts.numNodes)
@@ -97,7 +111,7 @@ export class GraphModelStorage {
     this.embeddings = embeddings;
     this.features = features;
     this.residency = parts.residency ?? embeddings?.residency ?? new AllResident(parts.numNodes);
-    this.labels = parts.labels ?? null;
+    this.labels = checkLabels(parts.labels ?? null, parts.numNodes);
   }
 
   get planKey(): string {
@@ -113,39 +127,28 @@ export class GraphModelStorage {
     return this.residency.capacity >= this.residency.partitions;
   }
 
-  /** The set that batches come from. */
-  get activeSet(): SplitName {
-    return this.#set;
+  /** The split that batches come from. */
+  get activeSplit(): SplitName {
+    return this.#split;
   }
 
-  setTrainSet(): void {
-    this.#select('train');
-  }
-
-  setValidationSet(): void {
-    this.#select('validation');
-  }
-
-  setTestSet(): void {
-    this.#select('test');
-  }
-
-  #select(set: SplitName): void {
-    this.#set = set;
+  /** Selects the split that batches come from. */
+  select(split: SplitName): void {
+    this.#split = split;
     this.#trueEdges.forgetBatches();
   }
 
-  split(set: SplitName): EdgeSplit | null {
-    return this.#parts.edges[set] ?? null;
+  split(split: SplitName): EdgeSplit | null {
+    return this.#parts.edges[split] ?? null;
   }
 
-  /** Nodes of a split, by global id; null when the task has none. */
-  splitNodes(set: SplitName): Int32Array | null {
-    return this.#parts.nodes?.[set] ?? null;
+  /** Returns the nodes of a split, by global id; null when the task has none. */
+  splitNodes(split: SplitName): Int32Array | null {
+    return this.#parts.nodes?.[split] ?? null;
   }
 
-  getNumEdges(set: SplitName = this.#set): number {
-    return this.split(set)?.numEdges ?? 0;
+  getNumEdges(split: SplitName = this.#split): number {
+    return this.split(split)?.numEdges ?? 0;
   }
 
   /** Edges of the current state, by local ids; not where several workers hold them together. */
@@ -227,9 +230,9 @@ export class GraphModelStorage {
   }
 
   /** The graph that samplers follow: in training that of the resident edges, by local ids, otherwise all training edges. */
-  get graph(): MariusGraph {
-    if (this.#set !== 'train' && this.#whole !== null) return this.#whole;
-    if (this.#graph === null || this.#set !== 'train')
+  get graph(): EdgeGraph {
+    if (this.#split !== 'train' && this.#whole !== null) return this.#whole;
+    if (this.#graph === null || this.#split !== 'train')
       throw new StateError(`${name}: expected a loaded state, got none. Call startEpoch first.`);
     return this.#graph;
   }
@@ -240,12 +243,12 @@ export class GraphModelStorage {
   }
 
   /** Makes `graph`; must be awaited whenever the state or the set has changed. Reading edges may need files. */
-  async loadGraph(): Promise<MariusGraph> {
-    if (this.#set === 'train' && this.#plan !== null && !this.allResident) {
-      this.#graph ??= new MariusGraph(await this.#residentEdges(), { numNodes: this.residency.numLocalRows });
+  async loadGraph(): Promise<EdgeGraph> {
+    if (this.#split === 'train' && this.#plan !== null && !this.allResident) {
+      this.#graph ??= edgeGraph(await this.#residentEdges(), this.residency.numLocalRows);
       return this.#graph;
     }
-    this.#whole ??= new MariusGraph(await this.trainEdges(), { numNodes: this.numNodes });
+    this.#whole ??= edgeGraph(await this.trainEdges(), this.numNodes);
     this.#graph = this.#whole;
     return this.#whole;
   }
@@ -270,7 +273,7 @@ export class GraphModelStorage {
 
   /** The true ends of a batch of the active set, from its edge `first` on; where edges are in files, a pass answers for many batches. */
   trueEndsOfBatch(first: number, batch: AskedEdges): Promise<TrueEnds> {
-    const split = this.split(this.#set);
+    const split = this.split(this.#split);
     return split === null ? this.#trueEdges.ends(batch) : this.#trueEdges.endsOfBatch(split, first, batch);
   }
 
@@ -299,17 +302,17 @@ export class GraphModelStorage {
   }
 
   /** Encoded nodes if there are, otherwise embeddings, of any nodes. */
-  async readEncoded(ids: Int32Array): Promise<{ rows: Float32Array; width: number }> {
+  async readEncoded(ids: Int32Array): Promise<ReadRows> {
     if (this.#encoded === null) {
       const { embeddings } = this;
-      if (embeddings === null) return { rows: new Float32Array(0), width: 0 };
-      return { rows: await embeddings.gather(ids), width: embeddings.width };
+      if (embeddings === null) return { rows: new Float32Array(0), width: 0, isEncoded: false };
+      return { rows: await embeddings.gather(ids), width: embeddings.width, isEncoded: false };
     }
     const { rows, width } = this.#encoded;
     const out = new Float32Array(ids.length * width);
     for (let i = 0; i < ids.length; i++)
       out.set(rows.subarray(ids[i] * width, (ids[i] + 1) * width), i * width);
-    return { rows: out, width };
+    return { rows: out, width, isEncoded: true };
   }
 
   /** All encoded nodes (or embeddings) in order. */
@@ -403,4 +406,32 @@ export class GraphModelStorage {
       return shift[partition] < 0 ? -1 : shift[partition] + id - partition * size;
     };
   }
+}
+
+function edgeGraph({ src, dst, relations = null, weights = null }: EdgeList, numNodes: number): EdgeGraph {
+  const options = { numNodes, ...(weights === null ? {} : { edgeWeight: weights }) };
+  return { graph: Graph.fromEdges(src, dst, options), relations };
+}
+
+function checkLabels(labels: Int32Array | null, numNodes: number): Int32Array | null {
+  if (labels === null) return null;
+  checkClassIds(name, 'labels', labels);
+  if (labels.length !== numNodes)
+    throw new ValueError(expected(name, `one class id per node (${numNodes})`, 'labels', labels.length));
+  return labels;
+}
+
+/** Throws unless the labels are class ids. One-hot labels are a tensor or array of floats. */
+export function checkClassIds(where: string, what: string, labels: Int32Array): Int32Array {
+  if (labels instanceof Int32Array) return labels;
+  const got = Object.prototype.toString.call(labels).slice(8, -1);
+  throw new DTypeError(
+    expected(
+      where,
+      'an Int32Array of class ids',
+      what,
+      got,
+      'Convert one-hot labels with argmax(labels, 1).',
+    ),
+  );
 }

@@ -1,10 +1,10 @@
 /**
- * DENSE, the delta encoding of MariusGNN (Waleffe, Mohoney, Rekatsinas, Venkataraman, EuroSys 2023): nodes of a sample
+ * A sample in DENSE, the delta encoding of MariusGNN (Waleffe, Mohoney, Rekatsinas, Venkataraman, EuroSys 2023): nodes
  * from the farthest hop to the targets, one-hop samples reused by all layers, and a structure that shrinks from layer to
  * layer by dropping a prefix.
  *
  * nodeIds = [Δ₀ | Δ₁ | … | Δₖ = targets], each Δ but the targets in ascending order; hopOffsets are the starts of the
- * parts and the end. Edges exist for Δ₁ … Δₖ. A layer computes the rows from `getLayerOffset()` on; all their
+ * Δ and the end. Edges exist for Δ₁ … Δₖ. A layer computes the rows from `getLayerOffset()` on; all their
  * neighbours are rows too.
  */
 import { Block, type BlockParent } from '../graph/index.js';
@@ -13,7 +13,7 @@ import { slice, type Tensor } from '../tensor/index.js';
 import { StateError } from '../util/errors.js';
 import type { HopEdges } from './hop-runner.js';
 import type { LayerGraph } from './layer-graph.js';
-import { type EdgeList, MariusGraph } from './marius-graph.js';
+import type { EdgeList } from './one-hop-sampler.js';
 
 /** What layers ask of the edges that were drawn in one direction: a whole graph, or those of the sample alone. */
 export interface DrawnEdges {
@@ -71,7 +71,7 @@ interface Side {
   mapping: Int32Array | null;
 }
 
-export class GNNGraph extends MariusGraph implements LayerGraph {
+export class DenseSample implements LayerGraph {
   /** Global ids of the rows that are left. */
   nodeIds: Int32Array;
   /** Where each hop starts, the farthest first, and the number of rows. */
@@ -87,7 +87,6 @@ export class GNNGraph extends MariusGraph implements LayerGraph {
 
   /** @internal Made by LayeredNeighborSampler. */
   constructor(parts: DenseParts) {
-    super();
     this.nodeIds = parts.nodeIds;
     this.hopOffsets = parts.hopOffsets;
     this.targetRows = parts.targetRows;
@@ -123,12 +122,12 @@ export class GNNGraph extends MariusGraph implements LayerGraph {
   }
 
   /** Where the edges of each computed row start. */
-  override getNeighborOffsets(incoming = true): Int32Array {
+  getNeighborOffsets(incoming = true): Int32Array {
     const { offsets } = this.#side(incoming);
     return offsets.subarray(0, offsets.length - 1);
   }
 
-  override getNumNeighbors(incoming = true): Int32Array {
+  getNumNeighbors(incoming = true): Int32Array {
     const { offsets } = this.#side(incoming);
     return Int32Array.from({ length: offsets.length - 1 }, (_, i) => offsets[i + 1] - offsets[i]);
   }
@@ -141,7 +140,7 @@ export class GNNGraph extends MariusGraph implements LayerGraph {
   }
 
   /** Sampled edges as global (source, destination); outgoing ones leave the node that drew them. */
-  override getEdges(incoming = true): EdgeList {
+  getEdges(incoming = true): EdgeList {
     const neighbors = this.getNeighborIDs(incoming, true);
     const nodes = new Int32Array(neighbors.length);
     const { offsets } = this.#side(incoming);
@@ -152,13 +151,8 @@ export class GNNGraph extends MariusGraph implements LayerGraph {
     return incoming ? { src: neighbors, dst: nodes, relations } : { src: nodes, dst: neighbors, relations };
   }
 
-  /** Rows of this sample that are left, as global ids. */
-  override getNodeIDs(): Int32Array {
-    return this.nodeIds;
-  }
-
   /** The relation of each sampled edge; null in a graph without relations. */
-  override getRelationIDs(incoming = true): Int32Array | null {
+  getRelationIDs(incoming = true): Int32Array | null {
     if (this.#relations === null) return null;
     const { graph, slots } = this.#side(incoming);
     return this.#relations.of(graph, slots);
@@ -186,14 +180,6 @@ export class GNNGraph extends MariusGraph implements LayerGraph {
     return this;
   }
 
-  override clear(): void {
-    this.nodeIds = new Int32Array(0);
-    this.hopOffsets = new Int32Array(2);
-    this.#in = null;
-    this.#out = null;
-    this.#block = null;
-  }
-
   /** Ids, in the graph, of the sampled edges. */
   getEdgeIDs(incoming = true): Int32Array {
     const side = this.#side(incoming);
@@ -218,7 +204,7 @@ export class GNNGraph extends MariusGraph implements LayerGraph {
   /** Drops the farthest nodes and the edges of the hop that the last layer has computed for the last time. */
   prepareForNextLayer(): this {
     if (this.numLayers <= 1)
-      throw new StateError('GNNGraph.prepareForNextLayer: expected a layer after this one, got the last.');
+      throw new StateError('DenseSample.prepareForNextLayer: expected a layer after this one, got the last.');
     const dropped = this.hopOffsets[1];
     const finished = this.hopOffsets[2] - this.hopOffsets[1];
     this.nodeIds = this.nodeIds.subarray(dropped);
@@ -276,7 +262,7 @@ export class GNNGraph extends MariusGraph implements LayerGraph {
     const side = incoming ? this.#in : this.#out;
     if (side === null) {
       const which = incoming ? 'incoming' : 'outgoing';
-      throw new StateError(`GNNGraph: expected a sample of ${which} edges, got one without them.`);
+      throw new StateError(`DenseSample: expected a sample of ${which} edges, got one without them.`);
     }
     return side;
   }
@@ -294,7 +280,7 @@ function rowIdsOf({ graph, slots }: Side, place: number): Int32Array {
 
 function mapped(side: Side): Int32Array {
   if (side.mapping === null)
-    throw new StateError('GNNGraph: expected performMap() before rows of neighbours are asked for.');
+    throw new StateError('DenseSample: expected performMap() before rows of neighbours are asked for.');
   return side.mapping;
 }
 

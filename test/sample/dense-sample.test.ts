@@ -1,5 +1,5 @@
 import { Graph } from 'skein/graph';
-import { type GNNGraph, LayeredNeighborSampler, type LayerSampling, NeighborSampler } from 'skein/sample';
+import { type DenseSample, LayeredNeighborSampler, type LayerSampling, NeighborSampler } from 'skein/sample';
 import { StateError, ValueError } from 'skein/util';
 import { describe, expect, it } from 'vitest';
 import { skewedGraph } from './graphs.js';
@@ -9,7 +9,7 @@ const pairs = ({ src, dst }: { src: Int32Array; dst: Int32Array }) =>
   Array.from(src, (u, i) => `${u}→${dst[i]}`);
 
 /** Everything, layer by layer. */
-function contents(dense: GNNGraph): unknown {
+function contents(dense: DenseSample): unknown {
   const layers: unknown[] = [];
   const targets = [...dense.targetRows];
   const blocks = dense.numLayers === 0 ? [] : dense.takeBlocks();
@@ -21,13 +21,13 @@ function contents(dense: GNNGraph): unknown {
   return [targets, layers];
 }
 
-describe('GNNGraph', () => {
+describe('DenseSample', () => {
   // Edges 0→1, 0→2, 1→4, 2→3, 3→0, 4→1: the worked example of Marius.
   const graph = Graph.fromEdges([0, 0, 1, 2, 3, 4], [1, 2, 4, 3, 0, 1], { numNodes: 5 });
 
   it('gives the worked vector', () => {
     const sampler = new LayeredNeighborSampler(graph, { layers: [{ type: 'ALL' }, { type: 'ALL' }] });
-    const dense = sampler.getNeighbors([3]);
+    const dense = sampler.sample([3]);
     expect([...dense.nodeIds]).toEqual([1, 0, 2, 3]);
     expect([...dense.hopOffsets]).toEqual([0, 1, 3, 4]);
     expect([...dense.getNeighborOffsets(true)]).toEqual([0, 1, 2]);
@@ -59,7 +59,7 @@ describe('GNNGraph', () => {
   });
 
   it('gives the one-layer state of the worked vector', () => {
-    const dense = new LayeredNeighborSampler(graph, { layers: [-1] }).getNeighbors([3]);
+    const dense = new LayeredNeighborSampler(graph, { layers: [-1] }).sample([3]);
     expect([...dense.nodeIds]).toEqual([0, 2, 3]);
     expect([...dense.hopOffsets]).toEqual([0, 2, 3]);
     expect(pairs(dense.getEdges(true))).toEqual(['2→3']);
@@ -83,7 +83,7 @@ describe('GNNGraph', () => {
     const layers = [{ type: 'ALL' }] as const;
     const loop = Graph.fromEdges([0, 1, 2], [1, 1, 0], { numNodes: 3 });
     const idsOf = (options: object): number[] => {
-      const dense = new LayeredNeighborSampler(loop, { layers, ...options }).getNeighbors([0, 1]);
+      const dense = new LayeredNeighborSampler(loop, { layers, ...options }).sample([0, 1]);
       return [...(dense.performMap().block().rowIds('slots') ?? [])];
     };
     // Node 0: 2→0 in, 0→1 out. Node 1: 0→1 and its loop in, the loop out.
@@ -151,3 +151,48 @@ for (const [name, layers] of Object.entries(variants)) {
     });
   });
 }
+
+describe('relations of a DenseSample', () => {
+  const relations = Int32Array.of(0, 0, 1, 0, 1, 0);
+  const graph = Graph.fromEdges([0, 0, 1, 2, 3, 4], [1, 2, 4, 3, 0, 1], { numNodes: 5 });
+  const sample = (): DenseSample =>
+    new LayeredNeighborSampler(graph, {
+      layers: [-1, -1],
+      relations: { ids: relations, count: 2 },
+    }).sample(Int32Array.of(3));
+
+  it('relations of sampled edges; against their direction they are others', () => {
+    const dense = sample().performMap();
+    expect([...(dense.getRelationIDs(true) ?? [])]).toEqual([1, 0, 0]);
+    expect([...(dense.getRelationIDs(false) ?? [])]).toEqual([0, 0, 0, 1]);
+    // Rows 0, 2, 3: incoming first, then outgoing with r + 2.
+    expect([...(dense.blockRelations() ?? [])]).toEqual([1, 2, 2, 0, 2, 0, 3]);
+    expect([...dense.nodeIds]).toEqual([1, 0, 2, 3]);
+  });
+
+  it('edges taken out are gone from all layers', () => {
+    const dense = sample();
+    const hidden = 3; // 2 → 3
+    const ends = new Map<number, string>();
+    dense.filterEdges((id, src, dst) => {
+      ends.set(id, `${src} → ${dst}`);
+      return id !== hidden;
+    });
+    dense.performMap();
+    const { src, dst } = graph.edges();
+    for (const [id, text] of ends) expect(text).toBe(`${src[id]} → ${dst[id]}`);
+    expect(ends.size).toBeGreaterThan(3);
+    expect([...dense.getEdgeIDs(true)]).toEqual([4, 1]);
+    expect([...dense.getEdgeIDs(false)]).toEqual([0, 1, 4]);
+    dense.prepareForNextLayer();
+    expect([...dense.getEdgeIDs(true)]).toEqual([]);
+    expect([...dense.getEdgeIDs(false)]).toEqual([4]);
+  });
+
+  it('a wrong number of relations is refused', () => {
+    const wrong = { ids: Int32Array.of(0), count: 1 };
+    expect(() => new LayeredNeighborSampler(graph, { layers: [-1], relations: wrong })).toThrow(
+      '6 relations',
+    );
+  });
+});
