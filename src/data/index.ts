@@ -9,7 +9,6 @@ export {
   datasetNames,
 } from './catalogue.js';
 export {
-  type Dataset,
   type EntityDataset,
   type FactArrays,
   type KnowledgeDataset,

@@ -38,5 +38,5 @@ export {
 export { keep, scope } from './scope.js';
 export type { Shape } from './shape.js';
 export { SparseRows } from './sparse-rows.js';
-export type { BackwardContext, Gradient, GradientHook, LeafHook, OpContext } from './tape.js';
+export type { BackwardContext, OpContext } from './tape.js';
 export type { NestedArray } from './tensor.js';

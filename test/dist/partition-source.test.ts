@@ -2,11 +2,12 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Dataset, PreparedDataset, preprocess } from 'skein/data';
+import { PreparedDataset, preprocess } from 'skein/data';
 import { type FeatureRows, partitionData } from 'skein/dist';
 import { Graph } from 'skein/graph';
 import { fromTypedArray, Tensor } from 'skein/tensor';
 import { afterAll, expect, it } from 'vitest';
+import type { Dataset } from '#internal/data/dataset.js';
 import { partitionSource, preparedSource } from '#internal/dist/partition/partition-source.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'skein-source-'));

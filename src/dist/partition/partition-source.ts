@@ -3,7 +3,8 @@
  * train_mask, val_mask and test_mask of nodes; relation, time and features of edges. Facts and events to be predicted
  * are not part of the graph.
  */
-import { type Dataset, type NodeDataset, type PreparedDataset, relationalGraph } from '../../data/index.js';
+import type { Dataset } from '../../data/dataset.js';
+import { type NodeDataset, type PreparedDataset, relationalGraph } from '../../data/index.js';
 import { Graph } from '../../graph/index.js';
 import { readWholeFile } from '../../storage/atomic-file.js';
 import { fromTypedArray } from '../../tensor/index.js';
