@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type ExportFormat, exportTable } from '../data/index.js';
 import { exportFormats } from '../data/prepare/export-table.js';
 import { type NamedTable, openFlatTables } from '../data/prepare/flat-tables.js';
-import { streamNames } from '../data/temporal/stream-names.js';
+import { streamNames } from '../data/temporal/event-nodes.js';
 import { isEventRun } from '../train/find-run.js';
 import { encodeAllNodes, loadPlugins, Output, openRun } from '../train/index.js';
 import { openRunTables } from '../train/tasks/graph/run-tables.js';

@@ -71,7 +71,7 @@ describe('columns', () => {
     expect([list(asked.events.dst), list(asked.labels)]).toEqual([[1], [1]]);
   });
 
-  test('by name and by place', async () => {
+  test('by name and by index', async () => {
     const text = 'when,who,whom,note\n5,a,b,hello\n6,b,c,"x, y"\n';
     const columns = { src: 'who', dst: 'whom', time: 'when', features: [] };
     const data = await read(text, { columns });
@@ -91,7 +91,7 @@ describe('columns', () => {
       'one meaning for column "who"',
     );
     await expect(read(text, { columns: { ...columns, src: 1.5 } })).rejects.toThrow(
-      'a name or a place from 0',
+      'a name or an index from 0',
     );
     await expect(read(text, { columns: { source: 1 } as object })).rejects.toThrow(
       'for columns, got "source"',
@@ -209,14 +209,14 @@ describe('what is refused', () => {
     ['src,dst,time\n0,0.5,2\n', ':2: expected a whole number'],
     ['src,dst,time\n0,,2\n', ':2: expected a whole number'],
     ['src,dst,time\na,,2\n', ':2: expected an id for the destination, got ""'],
-    ['src,dst,time\n0,1,noon\n', ':2: expected a number or a date of ISO 8601 for the time, got "noon"'],
-    ['src,dst,time\n0,1,2023-02-30\n', ':2: expected a number or a date'],
+    ['src,dst,time\n0,1,noon\n', ':2: expected a number or an ISO 8601 date for the time, got "noon"'],
+    ['src,dst,time\n0,1,2023-02-30\n', ':2: expected a number or an ISO 8601 date'],
     ['src,dst,time\n0,1,5\n0,1,2023-02-03\n', ':3: expected a number for the time as above'],
     ['src,dst,time\n"a,b,2\n', ':2: expected a quote at the end of the field'],
     ['a,b,when\n0,1,5\n', ':1: expected a column for src (src, source, from, user, sender), got "a,b,when"'],
     ['src,src,dst,time\n', ':1: expected different names in the header, got "src" twice'],
-    ['1,2,3,0.5\n', ':1: expected the columns src, dst, time without a header, got 4 columns. Say what'],
-    ['1 2 3 4 5\n', ':1: expected the columns src, dst, time without a header, got 5 columns. Say what'],
+    ['1,2,3,0.5\n', ':1: expected the columns src, dst, time without a header, got 4 columns. Set the'],
+    ['1 2 3 4 5\n', ':1: expected the columns src, dst, time without a header, got 5 columns. Set the'],
   ])('%j', async (text, message) => {
     const error = await read(text).catch((cause: unknown) => cause);
     expect(error).toBeInstanceOf(FormatError);
@@ -227,6 +227,8 @@ describe('what is refused', () => {
     await expect(read('1 2 3 4 5\n', { format: 'snap' })).rejects.toThrow(
       'expected the columns src dst time [type], got 5',
     );
-    await expect(read(',u,i,ts,label,idx,w\n0,1,2,3,0,1,9\n')).rejects.toThrow('got "w". As plain text');
+    await expect(read(',u,i,ts,label,idx,w\n0,1,2,3,0,1,9\n')).rejects.toThrow(
+      'got "w". For text with more columns',
+    );
   });
 });

@@ -2,7 +2,7 @@
 import { readTemporal } from 'skein/data';
 import { ValueError } from 'skein/util';
 import { describe, expect, test } from 'vitest';
-import { streamNames } from '#internal/data/temporal/stream-names.js';
+import { streamNames } from '#internal/data/temporal/event-nodes.js';
 import { makeFile } from './event-file-fixtures.js';
 
 describe('nodes of event files', () => {

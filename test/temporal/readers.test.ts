@@ -197,7 +197,7 @@ describe('TGL', () => {
     expect(data.nodeFeatures?.shape).toEqual([5, 1]);
     expect(list(data.nodeLabels?.nodes)).toEqual([1, 0]);
     expect(list(data.nodeLabels?.labels)).toEqual([3, 1]);
-    expect(list(data.nodeLabels?.parts ?? [])).toEqual([0, 2]);
+    expect(list(data.nodeLabels?.splits ?? [])).toEqual([0, 2]);
   });
 
   test('features as PyTorch saves them', async () => {
@@ -225,7 +225,7 @@ describe('TGL', () => {
     const roll = makeFile('edges.csv', edges.replace('4.0,1,2', '4.0,1,0'));
     await expect(readTemporal(roll)).rejects.toThrow('expected ext_roll that ascends with time');
     const part = makeFile('edges.csv', edges.replace('4.0,1,2', '4.0,1,3'));
-    await expect(readTemporal(part)).rejects.toThrow(':5: expected a whole number from 0 to 2 for the part');
+    await expect(readTemporal(part)).rejects.toThrow(':5: expected a whole number from 0 to 2 for the split');
     const few = makeFolder({ 'edges.csv': edges.replace(/2,0,3.*\n/, ''), 'ext_full.npz': tcsr });
     await expect(readTemporal(few)).rejects.toThrow('expected 3 or 6 entries');
     const label = makeFolder({ 'edges.csv': edges, 'labels.csv': ',node,time,label\n0,9,1,1\n' });
@@ -240,12 +240,12 @@ describe('finding the file', () => {
       'a.txt:1: expected a line of one of the formats jodie, tgn, tgl, snap, csv, got "hello world"',
     );
     await expect(readTemporal(makeFile('a.txt', ''))).rejects.toThrow(FormatError);
-    await expect(readTemporal(makeFolder({}))).rejects.toThrow('a folder with a file of events');
+    await expect(readTemporal(makeFolder({}))).rejects.toThrow('a folder with an event file');
     const folder = makeFolder({ 'a.txt': '0 1 2\n' });
     expect((await readTemporal(folder)).name).toBe('a');
     writeFileSync(join(folder, 'b.txt'), '0 1 2\n');
     await expect(readTemporal(folder)).rejects.toThrow(
-      'a folder with one file of events for path, got "a.txt, b.txt"',
+      'a folder with one event file for path, got "a.txt, b.txt"',
     );
     await expect(readTemporal(folder, { format: 'tsv' as 'snap' })).rejects.toThrow(ValueError);
   });

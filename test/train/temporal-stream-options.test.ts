@@ -47,7 +47,7 @@ describe('dataset', () => {
     expect(await nodes({ node_types: ['node'] })).toBe(3);
     expect(await nodes({ header: true })).toBe(5);
     await expect(nodes({ header: false, format: 'csv' })).rejects.toThrow(
-      'own.csv:1: expected a number or a date',
+      'own.csv:1: expected a number or an ISO 8601 date',
     );
   });
 

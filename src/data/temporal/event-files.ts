@@ -1,9 +1,9 @@
 /**
- * The kinds of event files and how to tell them apart by their first line:
- *   jodie  user_id,item_id,timestamp,state_label,features…   both kinds of ids from 0
- *   tgn    ,u,i,ts,label,idx                                  ids from 1, and ml_<name>.npy, ml_<name>_node.npy beside it
- *   tgl    ,src,dst,time[,int_roll],ext_roll                  and edge_features, node_features, ext_full.npz, labels.csv
- *   snap   src dst time [type]                                blanks or tabs between, # comments
+ * The formats of event files, detected by their first line:
+ *   jodie  user_id,item_id,timestamp,state_label,features…   ids of users and of items from 0
+ *   tgn    ,u,i,ts,label,idx                                  ids from 1; with ml_<name>.npy, ml_<name>_node.npy
+ *   tgl    ,src,dst,time[,int_roll],ext_roll                  with edge_features, node_features, ext_full.npz, labels.csv
+ *   snap   src dst time [type]                                separated by blanks or tabs, # comments
  *   csv    any delimited text, with a header or as src, dst, time (csv-layout.ts)
  */
 import { existsSync, statSync } from 'node:fs';
@@ -20,14 +20,14 @@ export type TemporalFormat = 'jodie' | 'tgn' | 'tgl' | 'snap' | 'csv';
 /** All formats. */
 const temporalFormats: readonly TemporalFormat[] = ['jodie', 'tgn', 'tgl', 'snap', 'csv'];
 
-/** A file of events and its format. */
+/** An event file and its format. */
 export interface EventFile {
   readonly path: string;
   readonly format: TemporalFormat;
   readonly header: FileHead;
 }
 
-/** The first line that is no comment. */
+/** The first line that is not a comment. */
 export interface FileHead {
   /** Its number, from 1; 0 in an empty file. */
   readonly line: number;
@@ -36,20 +36,20 @@ export interface FileHead {
   readonly below: readonly string[];
 }
 
-/** Finds the file of events at a path, which may be the folder it is in. */
+/** Finds the event file at a path, which may be its folder. */
 export async function findEventFile(path: string, format: TemporalFormat | undefined): Promise<EventFile> {
   if (format !== undefined && !temporalFormats.includes(format))
     throw new ValueError(expected('readTemporal', `one of ${temporalFormats.join(', ')}`, 'format', format));
-  const file = isFolder(path) ? await fileIn(path) : path;
-  const header = await readHead(file);
-  return { path: file, format: format ?? detect(file, header), header };
+  const file = isFolder(path) ? await findInFolder(path) : path;
+  const header = await readFileHead(file);
+  return { path: file, format: format ?? detectFormat(file, header), header };
 }
 
 function isFolder(path: string): boolean {
   return existsSync(path) && statSync(path).isDirectory();
 }
 
-async function fileIn(folder: string): Promise<string> {
+async function findInFolder(folder: string): Promise<string> {
   const names = (await readdir(folder)).sort();
   for (const pattern of [/^edges\.csv(\.gz)?$/, /^ml_.*\.csv(\.gz)?$/, /\.(csv|txt|tsv|edges)(\.gz)?$/]) {
     const found = names.filter((name) => pattern.test(name));
@@ -57,17 +57,17 @@ async function fileIn(folder: string): Promise<string> {
     if (found.length > 1) {
       const got = found.slice(0, 4).join(', ');
       throw new ValueError(
-        expected('readTemporal', 'a folder with one file of events', 'path', got, 'Pass one of them.'),
+        expected('readTemporal', 'a folder with one event file', 'path', got, 'Pass one of them.'),
       );
     }
   }
-  const advice = 'A file of events ends in .csv or .txt, or in .gz after that.';
+  const advice = 'The name of an event file ends in .csv, .txt, .tsv or .edges, optionally followed by .gz.';
   throw new ValueError(
-    expected('readTemporal', 'a folder with a file of events', 'path', resolve(folder), advice),
+    expected('readTemporal', 'a folder with an event file', 'path', resolve(folder), advice),
   );
 }
 
-async function readHead(path: string): Promise<FileHead> {
+async function readFileHead(path: string): Promise<FileHead> {
   const below: string[] = [];
   let head: { line: number; text: string } | null = null;
   for await (const { first, lines } of readLines(path)) {
@@ -81,16 +81,16 @@ async function readHead(path: string): Promise<FileHead> {
   return { ...(head ?? { line: 0, text: '' }), below };
 }
 
-/** All that TGL's files have. */
+/** All columns of TGL's files. */
 const tglNames = /^(unnamed.*|src|dst|time|int_roll|ext_roll)?$/i;
 
-function detect(path: string, { line, text, below }: FileHead): TemporalFormat {
+function detectFormat(path: string, { line, text, below }: FileHead): TemporalFormat {
   const names = headerNames(text);
   const has = (...wanted: string[]): boolean => wanted.every((name) => names.includes(name));
   if (names[0] === 'user_id' && names[1] === 'item_id' && names[3] === 'state_label') return 'jodie';
   if (has('u', 'i', 'ts')) return 'tgn';
-  const ofTgl = has('') || has('ext_roll') || /^edges\.csv/.test(basename(path));
-  if (has('src', 'dst', 'time') && ofTgl && names.every((name) => tglNames.test(name))) return 'tgl';
+  const isTgl = has('') || has('ext_roll') || /^edges\.csv/.test(basename(path));
+  if (has('src', 'dst', 'time') && isTgl && names.every((name) => tglNames.test(name))) return 'tgl';
   const delimiter = eventDelimiter([text, ...below]);
   const fields = text.trim().split(/\s+/);
   const blanks = delimiter === 'blank' || delimiter === 'tab';
@@ -99,7 +99,7 @@ function detect(path: string, { line, text, below }: FileHead): TemporalFormat {
   if (eventFields(text, delimiter).length > 2) return 'csv';
   const got = JSON.stringify(text.slice(0, 60));
   throw new FormatError(
-    `${path}:${Math.max(1, line)}: expected a line of one of the formats ${temporalFormats.join(', ')}, got ${got}. Pass format (--dataset.format=…) if you know it.`,
+    `${path}:${Math.max(1, line)}: expected a line of one of the formats ${temporalFormats.join(', ')}, got ${got}. Set format (--dataset.format=…) if it is known.`,
     { path, line },
   );
 }
@@ -112,8 +112,8 @@ function headerNames(text: string): string[] {
   return text.split(',').map((name) => name.trim().replace(/^"(.*)"$/, '$1'));
 }
 
-/** How to read a file with a header, given what its names mean; numbers of rows are skipped, others refused. */
-export function namedLayout(
+/** Returns the layout of a file with a header, given the roles of its names; row numbers are skipped, others are errors. */
+export function headerLayout(
   path: string,
   header: FileHead,
   roles: Readonly<Record<string, ColumnRole>>,
@@ -135,7 +135,7 @@ export function namedLayout(
   if (unknown !== undefined) {
     const known = Object.keys(roles).filter((name) => name !== '');
     throw new FormatError(
-      `${path}:1: expected only the columns ${known.join(', ')}, got ${JSON.stringify(unknown)}. As plain text with more columns: format: 'csv' (--dataset.format=csv).`,
+      `${path}:1: expected only the columns ${known.join(', ')}, got ${JSON.stringify(unknown)}. For text with more columns use format: 'csv' (--dataset.format=csv).`,
       { path, line: 1 },
     );
   }
@@ -148,7 +148,7 @@ export function namedLayout(
   };
 }
 
-/** The head of a file that may not be there. */
-export async function headOf(path: string): Promise<FileHead | null> {
-  return existsSync(path) ? readHead(path) : null;
+/** Reads the head of a file; returns null if it does not exist. */
+export async function findFileHead(path: string): Promise<FileHead | null> {
+  return existsSync(path) ? readFileHead(path) : null;
 }

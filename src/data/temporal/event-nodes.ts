@@ -1,30 +1,30 @@
 /**
- * What a file calls its nodes, and their numbers: the way there and back for everything that reads or prints nodes.
+ * Mapping between the node ids of a file and node numbers, for everything that reads or prints nodes.
  *
- * Ids that stand as they are, or one higher, cost nothing; ids with gaps take eight bytes a node; only names take strings.
- * Where sources and destinations are numbered apart in the file (JODIE's users and items) the side belongs to the question.
+ * Ids that equal the number, or the number + 1, take no memory; ids with gaps take eight bytes per node; only names take
+ * strings. If sources and destinations have separate ids in the file (JODIE's users and items), a lookup needs the side.
  */
 import { expected, ValueError } from '../../util/errors.js';
 import type { NameTable } from '../prepare/name-table.js';
 
-/** The end of an event that a node stands at. */
+/** The end of an event at which a node is. */
 export type EventSide = 'src' | 'dst';
 
-/** Numbers 0 … size − 1 and what the file calls them. */
+/** Numbers 0 … size − 1 and their ids in the file. */
 export interface EventNodes extends NameTable {
-  /** same: by their numbers; shifted: one higher; ids: numbers with gaps; names: text; sides: two of these. */
+  /** same: the numbers; shifted: one higher; ids: numbers with gaps; names: text; sides: two of these. */
   readonly kind: 'same' | 'shifted' | 'ids' | 'names' | 'sides';
-  /** Sources and destinations by themselves, where they are numbered apart. */
+  /** Sources and destinations, if they have separate ids. */
   readonly sides?: readonly [src: EventNodes, dst: EventNodes];
-  /** The node that the file calls so; undefined when there is none, or when the sides differ and none is given. */
+  /** Returns the node of an id; undefined if there is none, or if the sides have separate ids and none is given. */
   idOf(raw: string | number, side?: EventSide): number | undefined;
-  /** What the file calls a node. A node of either side may have the same name. */
+  /** Returns the id of a node in the file. A source and a destination may have the same id. */
   nameOf(id: number): string;
-  /** The side whose names a node is among; null where both sides share them. */
+  /** Returns the side of a node; null if both sides share ids. */
   sideOf(id: number): EventSide | null;
 }
 
-/** Nodes whose ids in the file are their numbers plus `base`. */
+/** Returns nodes whose ids in the file are their numbers plus `base`. */
 export function shiftedNodes(size: number, base: 0 | 1): EventNodes {
   return {
     ...{ kind: base === 0 ? 'same' : 'shifted', size, sideOf: sharedSide },
@@ -36,7 +36,7 @@ export function shiftedNodes(size: number, base: 0 | 1): EventNodes {
   };
 }
 
-/** Nodes with the ids that are listed; those after the list are in no event and are called by `#` and their number. */
+/** Returns nodes with the listed ids; nodes after the list are in no event and are named `#` and their number. */
 export function listedNodes(size: number, ids: Int32Array): EventNodes {
   let order: Int32Array | null = null;
   return {
@@ -56,7 +56,7 @@ export function listedNodes(size: number, ids: Int32Array): EventNodes {
   };
 }
 
-/** Nodes with names; those after the list as in `listedNodes`. */
+/** Returns nodes with names; nodes after the list as in `listedNodes`. */
 export function namedNodes(size: number, names: readonly string[]): EventNodes {
   let numbers: Map<string, number> | null = null;
   return {
@@ -69,7 +69,7 @@ export function namedNodes(size: number, names: readonly string[]): EventNodes {
   };
 }
 
-/** Sources, and after them destinations, each with names of their own; what is left of `size` goes to destinations. */
+/** Returns sources, followed by destinations, with separate ids. */
 export function sidedNodes(src: EventNodes, dst: EventNodes): EventNodes {
   const size = src.size + dst.size;
   return {
@@ -84,9 +84,22 @@ export function sidedNodes(src: EventNodes, dst: EventNodes): EventNodes {
   };
 }
 
+/** Returns the names of a stream's nodes in one table: as in its files, with `src:` or `dst:` if each side has separate ids. */
+export function streamNames({ nodes }: { readonly nodes: EventNodes }): NameTable {
+  if (nodes.kind !== 'sides') return nodes;
+  return {
+    size: nodes.size,
+    nameOf: (id) => `${nodes.sideOf(id)}:${nodes.nameOf(id)}`,
+    idOf: (raw) => {
+      const [, side, name] = /^(src|dst):(.*)$/s.exec(raw) ?? [];
+      return side === undefined ? undefined : nodes.idOf(name, side as EventSide);
+    },
+  };
+}
+
 const sharedSide = (): null => null;
 
-/** NaN where it is none. */
+/** Parses a whole number; returns NaN for other text. */
 function wholeNumber(raw: string | number): number {
   if (typeof raw === 'number') return Number.isInteger(raw) ? raw : Number.NaN;
   const text = raw.trim();

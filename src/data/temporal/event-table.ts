@@ -1,9 +1,9 @@
 /**
- * Event files as text, one event a line, parsed from bytes as they arrive: no string per field, one typed array per column.
- * Fields are separated by one mark, or by any run of blanks and tabs; .gz is decompressed on the way.
+ * Event files as text, one event per line, parsed from bytes as they arrive: no string per field, one typed array per
+ * column. Fields are separated by one character, or by any run of blanks and tabs; .gz files are decompressed.
  *
- * A line with another number of fields, an id that is no node number, a time, label or feature that is not finite, and a
- * time before that of the line above are errors with file and line.
+ * A line with a wrong number of fields, an invalid id, a time, label or feature that is not finite, and a time earlier than
+ * that of the preceding line are errors with file and line.
  */
 import { stat } from 'node:fs/promises';
 import { FormatError } from '../../util/errors.js';
@@ -13,44 +13,44 @@ import { bareField } from '../formats/split-line.js';
 import { readChunks } from '../formats/text-lines.js';
 import { EventColumns } from './event-columns.js';
 
-/** What a column holds; `part` is 0 training, 1 validation, 2 test. */
-export type ColumnRole = 'src' | 'dst' | 'time' | 'label' | 'id' | 'part' | 'type' | 'feature' | 'skip';
+/** The role of a column; `split` is 0 training, 1 validation, 2 test. */
+export type ColumnRole = 'src' | 'dst' | 'time' | 'label' | 'id' | 'split' | 'type' | 'feature' | 'skip';
 
 export type Delimiter = 'comma' | 'tab' | 'semicolon' | 'bar' | 'blank';
 
 export interface TableLayout {
   readonly path: string;
   readonly delimiter: Delimiter;
-  /** What the columns are, in their order. */
+  /** Roles of the columns, in their order. */
   readonly roles: readonly ColumnRole[];
-  /** Further columns are features; the first line says how many. */
+  /** Whether further columns are features; the first line sets their number. */
   readonly features?: boolean;
   /** Lines before the first event. */
   readonly skip: number;
   /** Whether times may go back; otherwise that is an error. */
   readonly unsorted: boolean;
-  /** Delimited text of anybody: quotes, ids that may be words, dates as times. */
-  readonly free?: FreeText;
+  /** Set for arbitrary delimited text: quotes, text ids, dates as times. */
+  readonly free?: FreeFormat;
 }
 
-export interface FreeText {
-  /** The columns, for messages. */
+export interface FreeFormat {
+  /** Names of the columns, for messages. */
   readonly names: readonly string[];
-  /** Whether ids are words; where they are not and one is, `WordIds` is thrown. */
-  readonly words: boolean;
-  /** Words of sources and destinations count apart. */
+  /** Whether ids are text; if false, a text id throws `TextIdsFound`. */
+  readonly hasTextIds: boolean;
+  /** Whether sources and destinations have separate ids. */
   readonly sided: boolean;
 }
 
-/** Says that a file must be read again with ids as words. */
-export class WordIds extends Error {}
+/** Signals that a file must be read again with text ids. */
+export class TextIdsFound extends Error {}
 
 export interface ReadProgress {
   readonly path: string;
   readonly lines: number;
-  /** Bytes of text so far. */
+  /** Bytes of text read. */
   readonly bytes: number;
-  /** null where the file is compressed. */
+  /** null if the file is compressed. */
   readonly totalBytes: number | null;
 }
 
@@ -75,16 +75,16 @@ export async function readEventTable(
 }
 
 const [newline, blank, tab, carriageReturn, quote] = [10, 32, 9, 13, 34];
-/** The byte of each mark; −1 is in no text. */
+/** The byte of each delimiter; −1 never occurs. */
 const marks: Readonly<Record<Delimiter, number>> = { comma: 44, tab, semicolon: 59, bar: 124, blank: -1 };
-/** Bytes that a line may have. */
-const longestLine = 2 ** 26;
-/** Node numbers go up to here, so that their count fits 32 bits with sign. */
-const largestId = 2 ** 31 - 2;
+/** Maximum bytes of a line. */
+const maxLineBytes = 2 ** 26;
+/** Maximum node number, so that the number of nodes fits a signed 32-bit integer. */
+const maxId = 2 ** 31 - 2;
 
 const names: Readonly<Record<ColumnRole, string>> = {
   ...{ src: 'the source', dst: 'the destination', time: 'the time', label: 'the label' },
-  ...{ id: 'the event id', part: 'the part', type: 'the type', feature: 'a feature', skip: 'a column' },
+  ...{ id: 'the event id', split: 'the split', type: 'the type', feature: 'a feature', skip: 'a column' },
 };
 
 class LineParser {
@@ -92,17 +92,17 @@ class LineParser {
   readonly #columns: EventColumns;
   readonly #mark: number;
   readonly #blanks: boolean;
-  /** Whether a quoted field may hold the mark (split-line.ts). */
+  /** Whether a quoted field may hold the delimiter (split-line.ts). */
   readonly #quotes: boolean;
-  /** Whether times are dates; null before the first. */
+  /** Whether times are dates; null before the first event. */
   #dates: boolean | null = null;
-  /** The start of a line whose end has not come. */
+  /** Bytes of an incomplete line. */
   #rest: Buffer = Buffer.alloc(0);
   #buffer: Buffer = this.#rest;
-  /** Where the current field starts and ends. */
+  /** Start and end of the current field. */
   #from = 0;
   #to = 0;
-  /** Where the current line ends. */
+  /** End of the current line. */
   #end = 0;
   readonly #scanned: NumberEnd = { at: 0 };
   lines = 0;
@@ -119,9 +119,9 @@ class LineParser {
     const last = chunk.lastIndexOf(newline);
     if (last < 0) {
       this.#rest = Buffer.concat([this.#rest, chunk]);
-      if (this.#rest.length > longestLine) {
+      if (this.#rest.length > maxLineBytes) {
         this.lines++;
-        this.#fail(`a line of at most ${longestLine} bytes`, 'a longer one');
+        this.#fail(`a line of at most ${maxLineBytes} bytes`, 'a longer one');
       }
       return;
     }
@@ -170,10 +170,10 @@ class LineParser {
     if (this.#layout.features === true) this.#features(at, end, fields);
     else if (fields < roles.length || at <= end) this.#wrongCount(start, end, roles.length);
     else this.#columns.checkWidth(features);
-    if (!this.#columns.inOrder && !this.#layout.unsorted)
+    if (!this.#columns.isInOrder && !this.#layout.unsorted)
       this.#fail(
         'events in order of time (sort: true, or --dataset.sort=true, sorts them)',
-        this.#columns.stepBack(),
+        this.#columns.describeStepBack(),
       );
     this.#columns.endRow();
   }
@@ -187,7 +187,7 @@ class LineParser {
     return this.#fail(`${wanted} columns`, `${count}`);
   }
 
-  /** A column that is a feature because it is nothing else. */
+  /** Stores a column of arbitrary text that has no role other than feature. */
   #feature(from: number, feature: number, column: number): number {
     this.#field(from);
     const value = this.#freeNumber();
@@ -229,7 +229,7 @@ class LineParser {
     while (this.#to < this.#end && !this.#isDelimiter(this.#buffer[this.#to])) this.#to++;
   }
 
-  /** Goes behind the quote that ends a field; two of them are one of the text. */
+  /** Moves past the closing quote of a field; "" is a quote in the text. */
   #skipQuoted(): void {
     let at = this.#from + 1;
     while (at < this.#end && (this.#buffer[at] !== quote || this.#buffer[at + 1] === quote))
@@ -245,7 +245,7 @@ class LineParser {
     return this.#blanks ? byte === blank || byte === tab : byte === this.#mark;
   }
 
-  /** Where the field after the current one starts; beyond the end of the line after the last. */
+  /** Returns the start of the next field; beyond the end of the line after the last one. */
   #next(): number {
     if (!this.#blanks) return this.#to + 1;
     const at = this.#skipBlanks(this.#to, this.#end);
@@ -256,13 +256,13 @@ class LineParser {
     return JSON.stringify(this.#buffer.toString('utf8', this.#from, Math.min(this.#to, this.#from + 60)));
   }
 
-  /** Takes in the field at `from`; returns where the next one starts. */
+  /** Stores the field at `from`; returns the start of the next one. */
   #store(role: Exclude<ColumnRole, 'feature'>, from: number): number {
     const columns = this.#columns;
     if (role === 'skip' || role === 'type') {
       this.#field(from);
       if (role === 'skip') return this.#next();
-      if (this.#from === this.#to) this.#fail('a word for the type', '""');
+      if (this.#from === this.#to) this.#fail('text for the type', '""');
       columns.setType(this.#content());
       return this.#next();
     }
@@ -271,7 +271,7 @@ class LineParser {
     if (role === 'time' || role === 'label') {
       if (value - value !== 0) this.#fail(`a finite number for ${names[role]}`, this.#text());
     } else {
-      const largest = role === 'part' ? 2 : largestId;
+      const largest = role === 'split' ? 2 : maxId;
       if (!(value >= 0 && value <= largest) || value !== Math.floor(value))
         this.#fail(`a whole number from 0 to ${largest} for ${names[role]}`, this.#text());
     }
@@ -279,53 +279,53 @@ class LineParser {
     return this.#next();
   }
 
-  /** As `#store`, for text of anybody. */
+  /** Stores the field at `from` of arbitrary text; returns the start of the next one. */
   #storeFree(role: Exclude<ColumnRole, 'type' | 'skip' | 'feature'>, from: number): number {
     this.#field(from);
     const id = role === 'src' || role === 'dst';
-    if (id && this.#layout.free?.words === true) {
-      const word = this.#content();
-      if (word === '') this.#fail(`an id for ${names[role]}`, '""');
-      this.#columns.setWord(role, word);
+    if (id && this.#layout.free?.hasTextIds === true) {
+      const name = this.#content();
+      if (name === '') this.#fail(`an id for ${names[role]}`, '""');
+      this.#columns.setName(role, name);
       return this.#next();
     }
     const value = role === 'time' ? this.#time() : this.#freeNumber();
-    if (id && (Number.isNaN(value) ? this.#content() !== '' : value > largestId && value % 1 === 0))
-      throw new WordIds();
+    if (id && (Number.isNaN(value) ? this.#content() !== '' : value > maxId && value % 1 === 0))
+      throw new TextIdsFound();
     if (role === 'time' || role === 'label') {
       if (value - value !== 0) this.#fail(`a finite number for ${names[role]}`, this.#text());
-    } else if (!(value >= 0 && value <= largestId) || value !== Math.floor(value)) {
-      this.#fail(`a whole number from 0 to ${largestId} for ${names[role]}`, this.#text());
+    } else if (!(value >= 0 && value <= maxId) || value !== Math.floor(value)) {
+      this.#fail(`a whole number from 0 to ${maxId} for ${names[role]}`, this.#text());
     }
     this.#columns.set(role, value);
     return this.#next();
   }
 
-  /** The time in the current field, in seconds where it is a date. */
+  /** Returns the time in the current field; a date in seconds. */
   #time(): number {
     const number = this.#freeNumber();
     const isDate = Number.isNaN(number);
     const value = isDate ? isoSeconds(this.#content()) : number;
     this.#dates ??= isDate;
-    if (value - value !== 0) this.#fail('a number or a date of ISO 8601 for the time', this.#text());
+    if (value - value !== 0) this.#fail('a number or an ISO 8601 date for the time', this.#text());
     if (this.#dates !== isDate)
       this.#fail(`a ${isDate ? 'number' : 'date'} for the time as above`, this.#text());
     return value;
   }
 
-  /** The number in the current field; NaN where it is none. */
+  /** Returns the number in the current field; NaN if it is not one. */
   #freeNumber(): number {
     const value = scanNumber(this.#buffer, this.#from, this.#to, this.#scanned);
     return this.#scanned.at < this.#to || Number.isNaN(value) ? parseDecimal(this.#content()) : value;
   }
 
-  /** The text of the current field. */
+  /** Returns the text of the current field. */
   #content(): string {
     const text = this.#buffer.toString('utf8', this.#from, this.#to);
     return this.#layout.free === undefined ? text : bareField(text);
   }
 
-  /** The number at `from`, which becomes the current field. */
+  /** Returns the number at `from`, which becomes the current field. */
   #number(from: number): number {
     const value = scanNumber(this.#buffer, from, this.#end, this.#scanned);
     const { at } = this.#scanned;

@@ -1,4 +1,4 @@
-/** Matrices of features beside a file of events: .npy, .npz with one array, or PyTorch's .pt with one tensor. */
+/** Feature matrices of an event file: .npy, .npz with one array, or PyTorch's .pt with one tensor. */
 import { existsSync } from 'node:fs';
 import { FormatError } from '../../util/errors.js';
 import { mismatch } from '../check.js';
@@ -6,7 +6,7 @@ import { readNpy } from '../formats/npy.js';
 import { readNpz } from '../formats/npz.js';
 import { readTorch } from '../formats/torch-file.js';
 
-/** Numbers row by row. */
+/** A matrix in C order. */
 export interface FeatureMatrix {
   readonly path: string;
   readonly rows: number;
@@ -14,7 +14,7 @@ export interface FeatureMatrix {
   readonly values: Float32Array;
 }
 
-/** The matrix in `<stem>.npy`, `<stem>.npz` or `<stem>.pt`, the first that is there; null without. */
+/** Reads the first of `<stem>.npy`, `<stem>.npz` and `<stem>.pt` that exists; returns null if there is none. */
 export async function findFeatures(stem: string): Promise<FeatureMatrix | null> {
   if (existsSync(`${stem}.npy`)) {
     const { shape, data, dtype } = await readNpy(`${stem}.npy`);
@@ -46,8 +46,8 @@ function toMatrix(
   for (let i = 0; i < values.length; i++) {
     // A difference with itself is NaN for NaN and infinities only.
     if (values[i] - values[i] !== 0) {
-      const place = `row ${Math.floor(i / width)}, column ${i % width}`;
-      throw new FormatError(`${path}: expected a finite number for ${place}, got ${data[i]}.`, {
+      const position = `row ${Math.floor(i / width)}, column ${i % width}`;
+      throw new FormatError(`${path}: expected a finite number for ${position}, got ${data[i]}.`, {
         path,
         index: i,
       });
@@ -56,7 +56,7 @@ function toMatrix(
   return { path, rows, width, values };
 }
 
-/** Rows of a matrix by number. */
+/** Returns rows of a matrix by number. */
 export function pickRows({ path, rows, width, values }: FeatureMatrix, wanted: Int32Array): Float32Array {
   const out = new Float32Array(wanted.length * width);
   for (let i = 0; i < wanted.length; i++) {

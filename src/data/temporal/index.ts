@@ -1,4 +1,4 @@
-/** Files of events in time. */
+/** Event files. */
 export type { EventColumnNames } from './csv-layout.js';
 export type { TemporalFormat } from './event-files.js';
 export type { EventNodes, EventSide } from './event-nodes.js';

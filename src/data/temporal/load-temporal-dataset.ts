@@ -1,4 +1,4 @@
-/** `loadTemporalDataset`: a stream of events of the catalogue by its name, ready for a temporal graph. */
+/** `loadTemporalDataset`: loads an event stream of the catalogue by name, for a temporal graph. */
 import { expected, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import { type LoadOptions, loadDataset } from '../load-dataset.js';
@@ -12,7 +12,7 @@ export const temporalDatasetNames: readonly TemporalDatasetName[] = [
 ];
 
 /**
- * Loads a dataset of events; files are found and checked as `loadDataset` does.
+ * Loads an event dataset; files are found and checked as by `loadDataset`.
  *
  * @example
  * const { events, numNodes, dstPool } = await loadTemporalDataset('wikipedia', { root: './data' });
@@ -47,6 +47,6 @@ export async function loadTemporalDataset(
     ...(features === null ? {} : { features }),
   };
   const bipartite = numSources !== null;
-  const parts = { name, events, numNodes, featureWidth, labels, typeNames, names, nodes, bipartite };
-  return makeTemporalData(parts);
+  const fields = { name, events, numNodes, featureWidth, labels, typeNames, names, nodes, bipartite };
+  return makeTemporalData(fields);
 }

@@ -1,6 +1,6 @@
 /**
- * Node numbers from the ids in a file. Ids that are all there from 0 or 1 on stay as they are (less 1); others are
- * numbered in order of appearance, and `nodeIds` has the id of each.
+ * Node numbers from the ids in a file. Ids from 0 or 1 without gaps are kept (less 1); others are numbered in order of
+ * appearance, and `nodeIds` has the id of each.
  */
 import { type EventNodes, listedNodes, shiftedNodes } from './event-nodes.js';
 
@@ -8,17 +8,17 @@ export interface NumberedNodes {
   readonly numNodes: number;
   readonly src: Int32Array;
   readonly dst: Int32Array;
-  /** What is taken off ids that stay in order. */
+  /** Subtracted from ids that are kept. */
   readonly base: 0 | 1;
   readonly nodeIds: Int32Array | null;
 }
 
-/** What the nodes are called; `size` may be larger than their count. */
-export function nodesOf({ base, nodeIds }: NumberedNodes, size: number): EventNodes {
+/** Returns the mapping between ids and numbers; `size` may be larger than the number of nodes. */
+export function toEventNodes({ base, nodeIds }: NumberedNodes, size: number): EventNodes {
   return nodeIds === null ? shiftedNodes(size, base) : listedNodes(size, nodeIds);
 }
 
-/** `dst` may be empty where the two sides are numbered apart. */
+/** Numbers the nodes of events; `dst` may be empty if the two sides have separate ids. */
 export function numberNodes(src: Int32Array, dst: Int32Array): NumberedNodes {
   const largest = largestOf(src, dst);
   const seen = largest < 64 * (src.length + 64) ? countByArray(src, dst, largest) : null;
@@ -29,10 +29,10 @@ export function numberNodes(src: Int32Array, dst: Int32Array): NumberedNodes {
       return { numNodes: seen.count, src: src.map(shift), dst: dst.map(shift), base, nodeIds: null };
     }
   }
-  return byAppearance(src, dst, seen === null ? null : largest);
+  return numberByAppearance(src, dst, seen === null ? null : largest);
 }
 
-/** The largest id of both sides; −1 without events. */
+/** Returns the largest id of both sides; −1 without events. */
 export function largestOf(src: Int32Array, dst: Int32Array): number {
   let largest = -1;
   for (const id of src) if (id > largest) largest = id;
@@ -53,8 +53,8 @@ function countByArray(
   return { count, present };
 }
 
-/** `largest` null: ids are too far apart for a table of them. */
-function byAppearance(src: Int32Array, dst: Int32Array, largest: number | null): NumberedNodes {
+/** Numbers nodes by first appearance; `largest` is null if ids are too far apart for a lookup table. */
+function numberByAppearance(src: Int32Array, dst: Int32Array, largest: number | null): NumberedNodes {
   const numberOf = largest === null ? numberByMap() : numberByTable(largest);
   const out = { src: new Int32Array(src.length), dst: new Int32Array(dst.length) };
   for (let i = 0; i < src.length; i++) {
@@ -74,7 +74,7 @@ function numberByTable(largest: number): (id: number) => number {
   const numbers = new Int32Array(largest + 1);
   let count = 0;
   return (id) => {
-    // One more than the number, so that 0 means none yet.
+    // Stores the number + 1, so that 0 means unassigned.
     if (numbers[id] === 0) numbers[id] = ++count;
     return numbers[id] - 1;
   };

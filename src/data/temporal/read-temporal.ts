@@ -1,7 +1,7 @@
 /**
- * `readTemporal`: a stream of events from the files that others use (event-files.ts lists them). What comes back is in
- * order of time, with node numbers from 0 without gaps of the format's own: TGN's padding node 0 and its padding rows are
- * left out, and JODIE's items follow its users.
+ * `readTemporal`: reads an event stream from files in common formats (event-files.ts lists them). The result is in order of
+ * time, with node numbers from 0 without gaps due to the format: TGN's padding node 0 and its padding rows are dropped, and
+ * JODIE's items follow its users.
  */
 import { existsSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
@@ -17,8 +17,8 @@ import {
   type EventFile,
   type FileHead,
   findEventFile,
-  headOf,
-  namedLayout,
+  findFileHead,
+  headerLayout,
   type TemporalFormat,
 } from './event-files.js';
 import { namedNodes, shiftedNodes, sidedNodes } from './event-nodes.js';
@@ -27,33 +27,33 @@ import {
   type OnReadProgress,
   readEventTable,
   type TableLayout,
-  WordIds,
+  TextIdsFound,
 } from './event-table.js';
 import { type FeatureMatrix, findFeatures, pickRows } from './feature-files.js';
 import { makeTemporalData } from './make-temporal-data.js';
-import { largestOf, nodesOf, numberNodes } from './node-numbers.js';
+import { largestOf, numberNodes, toEventNodes } from './node-numbers.js';
 import { sortByTime } from './sort-by-time.js';
 import type { NodeLabels, TemporalData } from './temporal-data.js';
 
 export interface ReadTemporalOptions {
-  /** Found by the first line when absent. */
+  /** Default: detected from the first line. */
   readonly format?: TemporalFormat;
-  /** What the columns of delimited text are (csv), where their names do not say it. */
+  /** Columns of delimited text (csv) that cannot be detected by their names. */
   readonly columns?: EventColumnNames;
-  /** Whether the first line of delimited text (csv) names its columns; by default its look decides. */
+  /** Whether the first line of delimited text (csv) names its columns. Default: detected. */
   readonly header?: boolean;
   /**
-   * One name: both columns share their ids. Two, such as user and item: each has ids of its own. By default the names of
-   * the columns decide, as in `preprocess`.
+   * One name: both columns share ids. Two, such as user and item: each has separate ids. Default: from the column names, as
+   * in `preprocess`.
    */
   readonly nodeTypes?: readonly string[];
-  /** Is told what was decided about the header and the columns. */
+  /** Receives notes about the header and the columns. */
   readonly onNote?: (note: string) => void;
-  /** Sort events whose times go back; without it they are an error. Equal times keep the order of the file. */
+  /** Sort events by time; without it, events out of order are an error. Equal times keep the order of the file. */
   readonly sort?: boolean;
-  /** At least this many nodes, where some have no event. */
+  /** Number of nodes, if some have no event. */
   readonly numNodes?: number;
-  /** Default: the name of the file, or of the folder for TGL's edges.csv. */
+  /** Default: name of the file, or of the folder for TGL's edges.csv. */
   readonly name?: string;
   /** Called about every megabyte. */
   readonly onProgress?: OnReadProgress;
@@ -66,7 +66,7 @@ interface Source {
 }
 
 /**
- * Reads a file of events, or the folder that has one.
+ * Reads an event file, or a folder that contains one.
  *
  * @example
  * const { events, numNodes } = await readTemporal('data/wikipedia.csv');
@@ -89,29 +89,29 @@ export async function readTemporal(path: string, options: ReadTemporalOptions = 
     checkInteger('readTemporal', 'numNodes', options.numNodes, 0, 2 ** 31 - 2);
   const { path: file, format, header } = await findFile(path, options);
   const stem = basename(file).replace(/\.(csv|txt|tsv|edges)?(\.gz)?$/, '');
-  const usual =
+  const defaultName =
     format === 'tgl' && stem === 'edges' ? basename(dirname(resolve(file))) : stem.replace(/^ml_/, '');
-  const source = { path: file, name: options.name ?? usual, options };
+  const source = { path: file, name: options.name ?? defaultName, options };
   const unsorted = options.sort ?? false;
   switch (format) {
     case 'jodie': {
       const roles = ['src', 'dst', 'time', 'label'] as const;
       const layout = { path: file, delimiter: 'comma', roles, features: true, unsorted } as const;
-      // The header is the only line that starts with a word.
+      // The header is the only line that starts with text.
       return readJodie(source, { ...layout, skip: /^\s*\d/.test(header.text) ? 0 : header.line });
     }
     case 'tgn': {
       const roles = { u: 'src', i: 'dst', ts: 'time', label: 'label', idx: 'id' } as const;
       return readTgn(
         source,
-        namedLayout(file, header, roles, { required: ['u', 'i', 'ts', 'idx'], unsorted }),
+        headerLayout(file, header, roles, { required: ['u', 'i', 'ts', 'idx'], unsorted }),
       );
     }
     case 'tgl': {
-      const roles = { '': 'id', src: 'src', dst: 'dst', time: 'time', ext_roll: 'part' } as const;
+      const roles = { '': 'id', src: 'src', dst: 'dst', time: 'time', ext_roll: 'split' } as const;
       return readTgl(
         source,
-        namedLayout(file, header, roles, { required: ['src', 'dst', 'time'], unsorted }),
+        headerLayout(file, header, roles, { required: ['src', 'dst', 'time'], unsorted }),
       );
     }
     case 'snap': {
@@ -119,7 +119,7 @@ export async function readTemporal(path: string, options: ReadTemporalOptions = 
       const fields = header.text.trim().split(delimiter === 'comma' ? ',' : /\s+/);
       const roles: ColumnRole[] = ['src', 'dst', 'time', ...(fields.length > 3 ? (['type'] as const) : [])];
       const skip = Math.max(0, header.line - 1);
-      if (fields.length > 4) tooMany(file, header.line, fields.length);
+      if (fields.length > 4) throwTooManyColumns(file, header.line, fields.length);
       return readSnap(source, { path: file, delimiter, roles, skip, unsorted });
     }
     case 'csv':
@@ -127,7 +127,7 @@ export async function readTemporal(path: string, options: ReadTemporalOptions = 
   }
 }
 
-/** Refuses a file whose columns cannot be found, after a look at its first lines. */
+/** Throws if the columns of a file cannot be found from its first lines. */
 export async function checkEventColumns(path: string, options: ReadTemporalOptions): Promise<void> {
   const { path: file, format, header } = await findFile(path, options);
   if (format === 'csv' && header.line > 0) csvLayout(file, header, options);
@@ -137,13 +137,13 @@ function findFile(path: string, { columns, nodeTypes, format }: ReadTemporalOpti
   if (columns !== undefined) checkColumns(columns);
   if (nodeTypes !== undefined) checkNodeTypes('readTemporal', 'nodeTypes', nodeTypes);
   if (columns !== undefined && format !== undefined && format !== 'csv')
-    throw new ValueError(expected('readTemporal', 'csv beside columns', 'format', format));
+    throw new ValueError(expected('readTemporal', 'csv with columns', 'format', format));
   return findEventFile(path, columns === undefined ? format : 'csv');
 }
 
-function tooMany(path: string, line: number, count: number): never {
+function throwTooManyColumns(path: string, line: number, count: number): never {
   throw new FormatError(
-    `${path}:${line}: expected the columns src dst time [type], got ${count} columns. Say what they are: format: 'csv' with columns (--dataset.format=csv, --dataset.columns.src=… and so on).`,
+    `${path}:${line}: expected the columns src dst time [type], got ${count} columns. Set them with format: 'csv' and columns (--dataset.format=csv, --dataset.columns.src=… and so on).`,
     { path, line },
   );
 }
@@ -154,18 +154,18 @@ async function readColumns({ options }: Source, layout: TableLayout): Promise<Ev
   return columns;
 }
 
-/** What is said of a file beside its events. */
-function remarks({ stepsBack }: EventColumns): { stepsBack?: number } {
+/** Returns the number of events out of order, if any. */
+function stepsBackOf({ stepsBack }: EventColumns): { stepsBack?: number } {
   return stepsBack === 0 ? {} : { stepsBack };
 }
 
-/** Ids of events where the file has them, or where sorting moved events from their places. */
-function idsOf({ id }: EventColumns): { ids?: Int32Array } {
+/** Returns ids of events if the file has them, or if sorting moved events. */
+function eventIds({ id }: EventColumns): { ids?: Int32Array } {
   return id === null ? {} : { ids: id };
 }
 
-/** The number of nodes that the options ask for, if it is enough. */
-function atLeast({ path, options }: Source, numNodes: number): number {
+/** Returns the number of nodes of the options; throws if it is too small. */
+function resolveNumNodes({ path, options }: Source, numNodes: number): number {
   if (options.numNodes !== undefined && options.numNodes < numNodes)
     mismatch(path, `at most ${options.numNodes} nodes`, numNodes);
   return options.numNodes ?? numNodes;
@@ -174,55 +174,55 @@ function atLeast({ path, options }: Source, numNodes: number): number {
 async function readJodie(source: Source, layout: TableLayout): Promise<TemporalData> {
   const columns = await readColumns(source, layout);
   const { time, label, featureWidth, features } = columns;
-  const { src, dst, ...named } = usersAndItems(source, columns);
-  const events = { src, dst, time, ...idsOf(columns), ...(featureWidth > 0 ? { features } : {}) };
-  const parts = { name: source.name, events, featureWidth, labels: label, ...named, ...remarks(columns) };
-  return makeTemporalData(parts);
+  const { src, dst, ...numbered } = numberUsersAndItems(source, columns);
+  const events = { src, dst, time, ...eventIds(columns), ...(featureWidth > 0 ? { features } : {}) };
+  const fields = { name: source.name, events, featureWidth, labels: label, ...numbered };
+  return makeTemporalData({ ...fields, ...stepsBackOf(columns) });
 }
 
 async function readCsv(source: Source, head: FileHead): Promise<TemporalData> {
   const { path, options } = source;
   if (head.line === 0)
-    return makeTemporalData({ name: source.name, ...noEvents(), numNodes: atLeast(source, 0) });
+    return makeTemporalData({ name: source.name, ...noEvents(), numNodes: resolveNumNodes(source, 0) });
   const layout = csvLayout(path, head, options);
   const { delimiter, roles, names, hasHeader } = layout;
   let { sided } = layout;
-  const table = (words: boolean): TableLayout => ({
-    ...{ path, delimiter, roles, unsorted: options.sort ?? false, free: { names, words, sided } },
+  const table = (hasTextIds: boolean): TableLayout => ({
+    ...{ path, delimiter, roles, unsorted: options.sort ?? false, free: { names, hasTextIds, sided } },
     skip: hasHeader ? head.line : head.line - 1,
   });
-  let words = false;
+  let hasTextIds = false;
   let columns = await readColumns(source, table(false)).catch((error: unknown) => {
-    if (!(error instanceof WordIds)) throw error;
-    words = true;
+    if (!(error instanceof TextIdsFound)) throw error;
+    hasTextIds = true;
     return readColumns(source, table(true));
   });
-  if (words && sided && options.nodeTypes === undefined && sameWords(columns)) {
+  if (hasTextIds && sided && options.nodeTypes === undefined && shareNodes(columns)) {
     sided = false;
     columns = await readColumns(source, table(true));
   }
   const { label, type, featureWidth, features, time } = columns;
-  const { src, dst, ...named } = words
-    ? wordNodes(source, columns, sided)
-    : numberedNodes(source, columns, sided);
+  const { src, dst, ...numbered } = hasTextIds
+    ? numberTextIds(source, columns, sided)
+    : numberIds(source, columns, sided);
   const events = {
-    ...{ src, dst, time, ...idsOf(columns), ...(type === null ? {} : { types: type }) },
+    ...{ src, dst, time, ...eventIds(columns), ...(type === null ? {} : { types: type }) },
     ...(featureWidth > 0 ? { features } : {}),
   };
-  const called = (role: ColumnRole): string[] => names.filter((name, i) => roles[i] === role && name !== '');
+  const namesOf = (role: ColumnRole): string[] => names.filter((name, i) => roles[i] === role && name !== '');
   return makeTemporalData({
-    ...{ name: source.name, events, featureWidth, labels: label, ...named, ...remarks(columns) },
+    ...{ name: source.name, events, featureWidth, labels: label, ...numbered, ...stepsBackOf(columns) },
     ...{ typeNames: type === null ? null : columns.typeNames },
-    ...(featureWidth > 0 && hasHeader ? { featureNames: called('feature') } : {}),
-    ...(called('skip').length > 0 ? { leftOut: called('skip') } : {}),
+    ...(featureWidth > 0 && hasHeader ? { featureNames: namesOf('feature') } : {}),
+    ...(namesOf('skip').length > 0 ? { leftOut: namesOf('skip') } : {}),
   });
 }
 
-/** Whether words stand in both columns so often that they are the same nodes. */
-function sameWords({ srcWords, dstWords }: EventColumns): boolean {
-  const targets = new Set(dstWords.list);
-  const shared = srcWords.list.filter((word) => targets.has(word) && !/^\d+$/.test(word)).length;
-  return shareTextIds(shared, Math.min(srcWords.list.length, dstWords.list.length));
+/** Returns whether so many text ids are in both columns that they are the same nodes. */
+function shareNodes({ srcNames, dstNames }: EventColumns): boolean {
+  const targets = new Set(dstNames.list);
+  const shared = srcNames.list.filter((name) => targets.has(name) && !/^\d+$/.test(name)).length;
+  return shareTextIds(shared, Math.min(srcNames.list.length, dstNames.list.length));
 }
 
 function noEvents(): Pick<TemporalData, 'events'> {
@@ -233,35 +233,44 @@ type NumberedEvents = Pick<TemporalData, 'numNodes' | 'nodes'> &
   Pick<TemporalData['events'], 'src' | 'dst'> &
   Partial<Pick<TemporalData, 'names' | 'nodeIds'>>;
 
-/** Ids that are words have numbers already; those of destinations may start after the sources. */
-function wordNodes(source: Source, columns: EventColumns, sided: boolean): NumberedEvents {
-  const { src, srcWords, dstWords } = columns;
-  const first = sided ? srcWords.list.length : 0;
+/** Returns the numbers of text ids, which the reader has assigned; those of destinations may follow the sources. */
+function numberTextIds(source: Source, columns: EventColumns, sided: boolean): NumberedEvents {
+  const { src, srcNames, dstNames } = columns;
+  const first = sided ? srcNames.list.length : 0;
   const dst = sided ? columns.dst.map((id) => id + first) : columns.dst;
-  const names = sided ? [...srcWords.list, ...dstWords.list] : srcWords.list;
-  const numNodes = atLeast(source, names.length);
+  const names = sided ? [...srcNames.list, ...dstNames.list] : srcNames.list;
+  const numNodes = resolveNumNodes(source, names.length);
   const nodes = sided
-    ? sidedNodes(namedNodes(first, srcWords.list), namedNodes(numNodes - first, dstWords.list))
+    ? sidedNodes(namedNodes(first, srcNames.list), namedNodes(numNodes - first, dstNames.list))
     : namedNodes(numNodes, names);
   return { src, dst, numNodes, nodes, names };
 }
 
-function numberedNodes(source: Source, columns: EventColumns, sided: boolean): NumberedEvents {
-  if (sided) return usersAndItems(source, columns);
+function numberIds(source: Source, columns: EventColumns, sided: boolean): NumberedEvents {
+  if (sided) return numberUsersAndItems(source, columns);
   const numbered = numberNodes(columns.src, columns.dst);
   const { src, dst, nodeIds } = numbered;
-  const numNodes = atLeast(source, numbered.numNodes);
-  return { src, dst, numNodes, nodes: nodesOf(numbered, numNodes), ...(nodeIds === null ? {} : { nodeIds }) };
+  const numNodes = resolveNumNodes(source, numbered.numNodes);
+  return {
+    src,
+    dst,
+    numNodes,
+    nodes: toEventNodes(numbered, numNodes),
+    ...(nodeIds === null ? {} : { nodeIds }),
+  };
 }
 
-/** Users and items count apart, so neither has a say in whether the other's ids have gaps. */
-function usersAndItems(source: Source, columns: EventColumns): NumberedEvents {
+/** Numbers users and items separately, so that gaps in the ids of one do not affect the other. */
+function numberUsersAndItems(source: Source, columns: EventColumns): NumberedEvents {
   const none = new Int32Array(0);
   const users = numberNodes(columns.src, none);
   const items = numberNodes(columns.dst, none);
   const dst = items.src.map((item) => item + users.numNodes);
-  const numNodes = atLeast(source, users.numNodes + items.numNodes);
-  const nodes = sidedNodes(nodesOf(users, users.numNodes), nodesOf(items, numNodes - users.numNodes));
+  const numNodes = resolveNumNodes(source, users.numNodes + items.numNodes);
+  const nodes = sidedNodes(
+    toEventNodes(users, users.numNodes),
+    toEventNodes(items, numNodes - users.numNodes),
+  );
   return { src: users.src, dst, numNodes, nodes };
 }
 
@@ -278,14 +287,14 @@ async function readTgn(source: Source, layout: TableLayout): Promise<TemporalDat
   const edgeMatrix = await findFeatures(stem);
   const nodeMatrix = await findFeatures(`${stem}_node`);
   const largest = largestOf(src, dst);
-  const numNodes = atLeast(source, Math.max(largest + 1, (nodeMatrix?.rows ?? 0) - 1));
+  const numNodes = resolveNumNodes(source, Math.max(largest + 1, (nodeMatrix?.rows ?? 0) - 1));
   if (nodeMatrix !== null && nodeMatrix.rows !== numNodes + 1)
     mismatch(nodeMatrix.path, `${numNodes + 1} rows`, nodeMatrix.rows);
   const features = edgeMatrix === null ? {} : { features: pickRows(edgeMatrix, ids) };
   return makeTemporalData({
     ...{ name: source.name, events: { src, dst, time, ids, ...features }, numNodes, labels: label },
     ...{ featureWidth: edgeMatrix?.width ?? 0, nodeFeatures: nodeTensor(nodeMatrix, 1) },
-    ...{ nodes: shiftedNodes(numNodes, 1), ...remarks(columns) },
+    ...{ nodes: shiftedNodes(numNodes, 1), ...stepsBackOf(columns) },
   });
 }
 
@@ -296,8 +305,8 @@ async function readTgl(source: Source, layout: TableLayout): Promise<TemporalDat
   const folder = dirname(source.path);
   const edgeMatrix = await findFeatures(join(folder, 'edge_features'));
   const nodeMatrix = await findFeatures(join(folder, 'node_features'));
-  const known = Math.max(largestOf(src, dst) + 1, nodeMatrix?.rows ?? 0, await tcsrNodes(folder, rows));
-  const numNodes = atLeast(source, known);
+  const known = Math.max(largestOf(src, dst) + 1, nodeMatrix?.rows ?? 0, await countTcsrNodes(folder, rows));
+  const numNodes = resolveNumNodes(source, known);
   if (nodeMatrix !== null && nodeMatrix.rows !== numNodes)
     mismatch(nodeMatrix.path, `${numNodes} rows`, nodeMatrix.rows);
   const features = edgeMatrix === null ? {} : { features: pickRows(edgeMatrix, ids) };
@@ -305,13 +314,13 @@ async function readTgl(source: Source, layout: TableLayout): Promise<TemporalDat
     ...{ name: source.name, events: { src, dst, time, ids, ...features }, numNodes },
     ...{ featureWidth: edgeMatrix?.width ?? 0, nodeFeatures: nodeTensor(nodeMatrix, 0) },
     nodeLabels: await readTglLabels(join(folder, 'labels.csv'), numNodes),
-    ...remarks(columns),
-    ...(columns.part === null ? {} : { split: splitOf(source.path, columns.part) }),
+    ...stepsBackOf(columns),
+    ...(columns.split === null ? {} : { split: splitBounds(source.path, columns.split) }),
   });
 }
 
-/** Nodes of the T-CSR beside the events, which must hold them all, once or in both directions; 0 without. */
-async function tcsrNodes(folder: string, numEvents: number): Promise<number> {
+/** Returns the number of nodes of the T-CSR file, which must have all events, once or in both directions; 0 without it. */
+async function countTcsrNodes(folder: string, numEvents: number): Promise<number> {
   const path = join(folder, 'ext_full.npz');
   if (!existsSync(path)) return 0;
   const file = await readNpz(path);
@@ -325,26 +334,26 @@ async function tcsrNodes(folder: string, numEvents: number): Promise<number> {
 }
 
 async function readTglLabels(path: string, numNodes: number): Promise<NodeLabels | null> {
-  const header = await headOf(path);
+  const header = await findFileHead(path);
   if (header === null) return null;
-  const roles = { node: 'src', time: 'time', label: 'label', ext_roll: 'part' } as const;
+  const roles = { node: 'src', time: 'time', label: 'label', ext_roll: 'split' } as const;
   const required = ['node', 'time', 'label'];
-  const columns = await readEventTable(namedLayout(path, header, roles, { required, unsorted: true }));
+  const columns = await readEventTable(headerLayout(path, header, roles, { required, unsorted: true }));
   const largest = largestOf(columns.src, columns.src);
   if (largest >= numNodes) mismatch(path, `nodes below ${numNodes}`, largest);
-  const { src: nodes, time: times, label, part: parts } = columns;
-  return { nodes, times, labels: label as Float32Array, parts };
+  const { src: nodes, time: times, label, split: splits } = columns;
+  return { nodes, times, labels: label as Float32Array, splits };
 }
 
-/** Where validation and test start; parts must follow each other. */
-function splitOf(path: string, parts: Uint8Array): { trainEnd: number; validationEnd: number } {
-  for (let i = 1; i < parts.length; i++) {
-    if (parts[i] < parts[i - 1])
-      mismatch(path, 'ext_roll that ascends with time', `${parts[i]} after ${parts[i - 1]} in event ${i}`);
+/** Returns the rows at which validation and test start; the splits must follow one another. */
+function splitBounds(path: string, splits: Uint8Array): { trainEnd: number; validationEnd: number } {
+  for (let i = 1; i < splits.length; i++) {
+    if (splits[i] < splits[i - 1])
+      mismatch(path, 'ext_roll that ascends with time', `${splits[i]} after ${splits[i - 1]} in event ${i}`);
   }
-  const end = (part: number): number => {
-    const at = parts.findIndex((one) => one > part);
-    return at < 0 ? parts.length : at;
+  const end = (split: number): number => {
+    const at = splits.findIndex((one) => one > split);
+    return at < 0 ? splits.length : at;
   };
   return { trainEnd: end(0), validationEnd: end(1) };
 }
@@ -354,17 +363,17 @@ async function readSnap(source: Source, layout: TableLayout): Promise<TemporalDa
   const { time, type } = columns;
   const numbered = numberNodes(columns.src, columns.dst);
   const { src, dst, nodeIds } = numbered;
-  const events = { src, dst, time, ...idsOf(columns), ...(type === null ? {} : { types: type }) };
+  const events = { src, dst, time, ...eventIds(columns), ...(type === null ? {} : { types: type }) };
   const typeNames = type === null ? null : columns.typeNames;
-  const numNodes = atLeast(source, numbered.numNodes);
+  const numNodes = resolveNumNodes(source, numbered.numNodes);
   return makeTemporalData({
-    ...{ name: source.name, events, numNodes, typeNames, nodes: nodesOf(numbered, numNodes) },
+    ...{ name: source.name, events, numNodes, typeNames, nodes: toEventNodes(numbered, numNodes) },
     ...(nodeIds === null ? {} : { nodeIds }),
-    ...remarks(columns),
+    ...stepsBackOf(columns),
   });
 }
 
-/** Node features without the padding rows before them; null when they are all zero and so say nothing. */
+/** Returns node features without the leading padding rows; null if they are all zero. */
 function nodeTensor(matrix: FeatureMatrix | null, padding: number): Tensor | null {
   if (matrix === null) return null;
   const values = matrix.values.slice(padding * matrix.width);

@@ -1,4 +1,4 @@
-/** Puts events in order of time; those of equal time keep their order. Without ids, their places in the file become ids. */
+/** Sorts events by time; events of equal time keep their order. Without ids, their rows in the file become ids. */
 import type { EventColumns } from './event-columns.js';
 
 export function sortByTime(columns: EventColumns): void {
@@ -10,10 +10,10 @@ export function sortByTime(columns: EventColumns): void {
   columns.src = columns.src.map((_, i) => columns.src[order[i]]);
   columns.dst = columns.dst.map((_, i) => columns.dst[order[i]]);
   columns.time = time.map((_, i) => time[order[i]]);
-  const { label, id, part, type, features } = columns;
+  const { label, id, split, type, features } = columns;
   if (label !== null) columns.label = label.map((_, i) => label[order[i]]);
   columns.id = id === null ? Int32Array.from(order) : id.map((_, i) => id[order[i]]);
-  if (part !== null) columns.part = part.map((_, i) => part[order[i]]);
+  if (split !== null) columns.split = split.map((_, i) => split[order[i]]);
   if (type !== null) columns.type = type.map((_, i) => type[order[i]]);
   if (width === 0) return;
   columns.features = new Float32Array(rows * width);
