@@ -113,7 +113,7 @@ function watchMake(words, onFile) {
 export function countSources() {
   return ['kernels', 'binding', 'platform']
     .filter((folder) => existsSync(join(native, folder)))
-    .flatMap((folder) => readdirSync(join(native, folder)))
+    .flatMap((folder) => readdirSync(join(native, folder), { recursive: true }))
     .filter((file) => file.endsWith('.cpp')).length;
 }
 

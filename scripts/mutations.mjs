@@ -6,7 +6,7 @@ export const mutations = [
   {
     name: 'gemm-bias',
     about: 'a product that is summed in parts forgets the bias',
-    file: 'native/kernels/gemm.cpp',
+    file: 'native/kernels/gemm/gemm.cpp',
     find: '(p.accumulate ? c[j] : T(0)) + (p.bias ? p.bias[j] : T(0));',
     put: '(p.accumulate ? c[j] : T(0));',
     tests: ['test/kernels/gemm.test.ts'],
@@ -14,7 +14,7 @@ export const mutations = [
   {
     name: 'reduce-last-block',
     about: 'a long sum leaves out its last block',
-    file: 'native/kernels/reduce.cpp',
+    file: 'native/kernels/reduce/reduce.cpp',
     find: 'for (i64 b = 1; b < cut.blocks; ++b) {',
     put: 'for (i64 b = 1; b + 1 < cut.blocks; ++b) {',
     tests: ['test/kernels/reduce.test.ts'],
@@ -22,7 +22,7 @@ export const mutations = [
   {
     name: 'argmax-tie',
     about: 'the last of equal values wins',
-    file: 'native/kernels/reduce_arg.cpp',
+    file: 'native/kernels/reduce/reduce_arg.cpp',
     find: 'inline bool beats<Max, float>(float x, float best) { return (x > best)',
     put: 'inline bool beats<Max, float>(float x, float best) { return (x >= best)',
     tests: ['test/kernels/reduce.test.ts'],
@@ -30,7 +30,7 @@ export const mutations = [
   {
     name: 'softmax-tail',
     about: 'the elements after the last whole vector are not divided by the sum',
-    file: 'native/kernels/softmax.cpp',
+    file: 'native/kernels/softmax/softmax.cpp',
     find: 'else (tail * factor).store(y + i, lanes);',
     put: 'else tail.store(y + i, lanes);',
     tests: ['test/kernels/softmax.test.ts'],
@@ -38,7 +38,7 @@ export const mutations = [
   {
     name: 'segment-last-block',
     about: 'a long segment leaves out what does not fill a block',
-    file: 'native/kernels/segment.cpp',
+    file: 'native/kernels/segment/segment.cpp',
     find: 'row < offsets[s + 1]; row += kBlockRows)',
     put: 'row + kBlockRows <= offsets[s + 1]; row += kBlockRows)',
     tests: ['test/kernels/segment.test.ts'],
@@ -46,7 +46,7 @@ export const mutations = [
   {
     name: 'dropout-scale-native',
     about: 'what is kept is not scaled up',
-    file: 'native/kernels/dropout.cpp',
+    file: 'native/kernels/random/dropout.cpp',
     find: 'const T scale = static_cast<T>(1.0 / (1.0 - p));',
     put: 'const T scale = static_cast<T>(1.0);',
     tests: ['test/kernels/dropout.test.ts'],
@@ -54,7 +54,7 @@ export const mutations = [
   {
     name: 'temporal-same-time-native',
     about: 'events at the time of the question are seen',
-    file: 'native/kernels/sample_temporal.cpp',
+    file: 'native/kernels/sample/sample_temporal.cpp',
     find: 'return at - values + (n == 1 && *at < bound ? 1 : 0);',
     put: 'return at - values + (n == 1 && *at <= bound ? 1 : 0);',
     tests: ['test/kernels/sample-temporal.test.ts'],
@@ -62,7 +62,7 @@ export const mutations = [
   {
     name: 'rank-filter-native',
     about: 'true edges are ranked against',
-    file: 'native/kernels/rank_tile.cpp',
+    file: 'native/kernels/score/rank_tile.cpp',
     find: 'std::min(self_, at_ == end_ ? kNone : i64{*at_})',
     put: 'std::min(self_, kNone)',
     tests: ['test/gnn/ranks.test.ts'],
@@ -70,7 +70,7 @@ export const mutations = [
   {
     name: 'adagrad-epsilon',
     about: 'the small number is added under the root',
-    file: 'native/kernels/optim.cpp',
+    file: 'native/kernels/optim/optim.cpp',
     find: 'x[i] = x[i] - rate * d / (std::sqrt(total) + floor);',
     put: 'x[i] = x[i] - rate * d / std::sqrt(total + floor);',
     tests: ['test/kernels/optim.test.ts'],
@@ -78,7 +78,7 @@ export const mutations = [
   {
     name: 'coalesce-last-row',
     about: 'the last of the rows with the same id is not added',
-    file: 'native/kernels/rows_scatter.cpp',
+    file: 'native/kernels/rows/rows_scatter.cpp',
     find: 'for (i64 k = run.begin; k < run.end; ++k) {',
     put: 'for (i64 k = run.begin; k < run.end - (run.end - run.begin > 1); ++k) {',
     tests: ['test/kernels/rows.test.ts'],

@@ -4,7 +4,7 @@
 
 #include "call.h"
 #include "jobs.h"
-#include "op_codes.h"
+#include "support/op_codes.h"
 #include "system.h"
 
 #ifndef SKEIN_LEVEL

@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "../platform/platform.h"
-#include "common.h"
+#include "support/common.h"
 
 namespace skein {
 

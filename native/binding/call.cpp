@@ -6,7 +6,7 @@
 #include <exception>
 
 #include "jobs.h"
-#include "reduce.h"
+#include "reduce/reduce.h"
 
 namespace skein {
 

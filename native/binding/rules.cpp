@@ -6,7 +6,7 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "op_codes.h"
+#include "support/op_codes.h"
 
 namespace skein {
 namespace {

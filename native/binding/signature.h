@@ -5,8 +5,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "list.h"
-#include "offsets.h"
+#include "support/list.h"
+#include "sparse/offsets.h"
 
 namespace skein {
 

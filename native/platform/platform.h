@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "../kernels/common.h"
+#include "support/common.h"
 
 namespace skein {
 namespace platform {

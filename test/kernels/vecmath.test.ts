@@ -1,5 +1,5 @@
 /**
- * The f32 functions of `native/kernels/vecmath.h`, through the kernel `unary`: units in the last place against
+ * The f32 functions of `native/kernels/support/vecmath.h`, through the kernel `unary`: units in the last place against
  * JavaScript's double functions over a sample of all bit patterns, and the special values.
  */
 import type { FloatArray } from 'skein/native';

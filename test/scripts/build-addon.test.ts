@@ -49,7 +49,7 @@ beforeEach(() => {
   write(join(folder, 'bin/ccache'), '#!/bin/sh\nexec "$@"\n', 0o755);
   for (const file of ['native/Makefile', 'scripts/build-addon.mjs', 'scripts/build-lock.mjs'])
     cpSync(join(root, file), join(tree, file));
-  for (const file of ['kernels/a', 'kernels/b', 'binding/c', 'cpu/cpu', 'mpi/m'])
+  for (const file of ['kernels/x/a', 'kernels/y/b', 'binding/c', 'cpu/cpu', 'mpi/m'])
     write(join(tree, 'native', `${file}.cpp`), '');
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -74,7 +74,7 @@ function notes(): string[] {
 const portable = 'LEVELS=portable';
 const object = (name: string): string => `obj/portable/${name}.o`;
 const linked = 'skein-portable.node.N.tmp';
-const all = [object('binding/c'), object('kernels/a'), object('kernels/b'), linked];
+const all = [object('binding/c'), object('kernels/x/a'), object('kernels/y/b'), linked];
 
 const { missingTools } = (await import(join(root, 'scripts/build-addon.mjs'))) as {
   missingTools(): readonly string[];
@@ -105,10 +105,10 @@ describe.skipIf(noMake !== '')(`make${noMake}`, () => {
 
   it('links again when a source is gone, and compiles one that is new', () => {
     make(portable);
-    rmSync(join(tree, 'native/kernels/b.cpp'));
+    rmSync(join(tree, 'native/kernels/y/b.cpp'));
     expect(make(portable).made).toEqual([linked]);
-    write(join(tree, 'native/kernels/d.cpp'), '');
-    expect(make(portable).made).toEqual([object('kernels/d'), linked]);
+    write(join(tree, 'native/kernels/z/d.cpp'), '');
+    expect(make(portable).made).toEqual([object('kernels/z/d'), linked]);
     expect(make(portable, 'EXTRA_LDFLAGS=-lx').made).toEqual([linked]);
   });
 
@@ -124,7 +124,7 @@ describe.skipIf(noMake !== '')(`make${noMake}`, () => {
 
   it('leaves nothing of a link that fails', () => {
     make(portable);
-    rmSync(join(tree, 'native/kernels/b.cpp'));
+    rmSync(join(tree, 'native/kernels/y/b.cpp'));
     write(join(folder, 'fail'), '');
     expect(make(portable).code).not.toBe(0);
     expect(readdirSync(join(tree, 'build')).sort()).toEqual(['obj', 'skein-portable.node']);
