@@ -62,7 +62,7 @@ async function product(
 ): Promise<void> {
   const [a, b, c] = [floats(m * k), floats(k * n), floats(m * n)];
   const ms = await best(
-    () => kernels.gemm(a, b, null, c, m, n, k, transA, transB, false),
+    () => kernels.gemm({ a, b, bias: null, c, m, n, k, transA, transB, accumulate: false }),
     gpu.isSoftware ? 1 : 20,
   );
   report(`gemm ${name} ${m}×${n}×${k}`, ms, 2 * m * n * k, 'GFLOP/s');
@@ -75,10 +75,25 @@ async function aggregation(rows: number, degree: number, width: number): Promise
   const indices = Int32Array.from({ length: edges }, () => random.nextInt(rows));
   const [x, y] = [floats(rows * width), floats(rows * width)];
   const run = (): void =>
-    kernels.spmm(
-      ...([reduceCode.sum, x, null, null, null, offsets, indices, null] as const),
-      ...([y, null, rows, rows, width, 1, false, 0, false] as const),
-    );
+    kernels.spmm({
+      op: reduceCode.sum,
+      x,
+      w: null,
+      xScale: null,
+      yScale: null,
+      offsets,
+      indices,
+      slots: null,
+      y,
+      arg: null,
+      rows,
+      xRows: rows,
+      width,
+      wCols: 1,
+      hasSelf: false,
+      self: 0,
+      accumulate: false,
+    });
   const ms = await best(run, gpu.isSoftware ? 1 : 20);
   report(
     `spmm sum ${rows} rows × ${degree} × ${width}`,

@@ -4,13 +4,18 @@
  * in its TypeScript twin (src/native/reference). The compilers see one side each, so that two numbers that change places in
  * C++ would compile everywhere.
  *
- * A parameter is `row_bytes` or `rowBytes` in C++ and `rowBytes` in TypeScript.
+ * A parameter is `row_bytes` in C++ and `rowBytes` in TypeScript. A kernel with more than `mostPositions` parameters takes one
+ * record in TypeScript; src/native/record-kernels.ts lists its fields in the order of the C++ parameters.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseSync } from 'oxc-parser';
 import { root } from './steps.mjs';
+
+/** The largest number of positional parameters of a kernel in TypeScript. */
+const mostPositions = 8;
+const recordFile = 'src/native/record-kernels.ts';
 
 /** TypeScript types that a C++ type may have in the contract, without `| null`. */
 const typesOf = {
@@ -110,35 +115,58 @@ function interfacesOf({ file, text }) {
   return declarations.filter(({ type }) => type === 'TSInterfaceDeclaration');
 }
 
-/** The kernels of the contract by name: where, result, parameters, and whether these are the fields of a record. */
-function parseContract(files) {
-  const records = new Map();
+/** The order of the fields of records, by kernel: the texts of `recordOrder`. */
+function parseRecordOrder(text) {
+  const declarations = parseSync(recordFile, text).program.body.flatMap((s) => s.declarations ?? []);
+  const order = declarations.find(({ id }) => id.name === 'recordOrder');
+  const join = (node) => (node.type === 'BinaryExpression' ? join(node.left) + join(node.right) : node.value);
+  return new Map(order?.init.properties.map(({ key, value }) => [key.name, join(value).split(' ')]));
+}
+
+/** The fields of an interface and of those that it extends, by name. */
+function fieldsOf({ text, declared }, all) {
+  const bases = declared.extends.map(({ expression }) => all.get(expression.name)).filter(Boolean);
+  const own = declared.body.body
+    .filter(({ type }) => type === 'TSPropertySignature')
+    .map(({ key, typeAnnotation }) => parseMember(text, key.name, typeAnnotation.typeAnnotation));
+  return new Map([
+    ...bases.flatMap((base) => [...fieldsOf(base, all)]),
+    ...own.map((field) => [field.name, field]),
+  ]);
+}
+
+/**
+ * The kernels of the contract by name: where, result, parameters in the order of `order`, whether these are the fields of a
+ * record, and the fields that `order` does not list.
+ */
+function parseContract(files, order) {
+  const found = files.flatMap((source) => interfacesOf(source).map((declared) => ({ ...source, declared })));
+  const all = new Map(found.map((each) => [each.declared.id.name, each]));
   const kernels = new Map();
-  const all = files.flatMap((source) => interfacesOf(source).map((declared) => ({ ...source, declared })));
-  for (const { text, declared } of all) {
-    const fields = declared.body.body
-      .filter(({ type }) => type === 'TSPropertySignature')
-      .map(({ key, typeAnnotation }) => parseMember(text, key.name, typeAnnotation.typeAnnotation));
-    records.set(declared.id.name, fields);
-  }
-  for (const { file, text, declared } of all) {
+  for (const { file, text, declared } of found) {
     if (!declared.id.name.endsWith('Kernels')) continue;
     for (const { type, key, params, returnType, start } of declared.body.body) {
       if (type !== 'TSMethodSignature') continue;
       const parameters = params.map(({ name, typeAnnotation }) =>
         parseMember(text, name, typeAnnotation.typeAnnotation),
       );
-      const record = parameters.length === 1 ? records.get(parameters[0].type) : undefined;
+      const record = parameters.length === 1 ? all.get(parameters[0].type) : undefined;
+      const fields = record === undefined ? new Map() : fieldsOf(record, all);
+      const names = order.get(key.name) ?? [];
       kernels.set(key.name, {
         where: `${file}:${lineOf(text, start)}`,
         result: typeText(text, returnType.typeAnnotation),
         isRecord: record !== undefined,
-        parameters: record ?? parameters,
+        parameters:
+          record === undefined ? parameters : names.map((name) => fields.get(name) ?? noField(name)),
+        unlisted: [...fields.keys()].filter((name) => !names.includes(name)),
       });
     }
   }
   return kernels;
 }
+
+const noField = (name) => ({ name, type: '', text: `${name}: no such field` });
 
 /** The twins: methods of objects in src/native/reference that have the name of a kernel and take positions. */
 function findTwins(files, kernels) {
@@ -180,8 +208,15 @@ const differentType = (a, b) => differentName(a, b) ?? (typesOf[b.type]?.include
 
 /** Everything about one kernel of the contract. */
 function checkKernel(name, contract, entry, functions) {
-  const { where, result } = contract;
-  const problems = [];
+  const { where, isRecord, parameters, result, unlisted } = contract;
+  const problems = unlisted.map(
+    (field) => `kernel ${name}: ${where} takes a record with ${field}, which ${recordFile} does not list`,
+  );
+  if (isRecord !== parameters.length > mostPositions)
+    problems.push(
+      `kernel ${name}: ${where} takes ${parameters.length} parameters as ${isRecord ? 'a record' : 'positions'}. ` +
+        `Use a record above ${mostPositions}, positions otherwise.`,
+    );
   if (entry === undefined)
     return [...problems, `kernel ${name}: ${where} has no entry in native/binding/kernels.def`];
   const table = { where: 'native/binding/kernels.def', parameters: entry.parameters };
@@ -204,7 +239,11 @@ function checkKernel(name, contract, entry, functions) {
 
 /** All differences found in the checkout at `base`, one sentence each. */
 export function checkKernels(base) {
-  const contract = parseContract(readAll(base, 'src/native', /^[\w-]*kernels\.ts$/));
+  const recordText = existsSync(join(base, recordFile)) ? readFileSync(join(base, recordFile), 'utf8') : '';
+  const contract = parseContract(
+    readAll(base, 'src/native', /^[\w-]*kernels\.ts$/),
+    parseRecordOrder(recordText),
+  );
   const table = parseTable(readFileSync(join(base, 'native/binding/kernels.def'), 'utf8'));
   const names = new Set([...table.values()].map(({ cpp }) => cpp));
   const functions = findFunctions(readAll(base, 'native/kernels', /\.(h|cpp)$/), names);

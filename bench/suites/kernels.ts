@@ -27,7 +27,19 @@ function product(name: string, m: number, k: number, n: number, transposed = fal
       const b = array(2, [k, n]);
       const c = empty(m * n);
       return {
-        run: () => kernels().gemm(a, b, null, c, m, n, k, transposed, false, false),
+        run: () =>
+          kernels().gemm({
+            a,
+            b,
+            bias: null,
+            c,
+            m,
+            n,
+            k,
+            transA: transposed,
+            transB: false,
+            accumulate: false,
+          }),
         check: () => figures('c', c),
       };
     },

@@ -99,17 +99,17 @@ function training(name: string, make: () => EdgeDecoder): Case {
             const total = step(decoder, loss, rows, batch);
             total.backward();
             const gradient = (rows.grad as Tensor).floats;
-            kernels().adagradStepRows(
-              table.floats,
-              batch.unique,
-              gradient,
-              sums.floats,
-              count,
+            kernels().adagradStepRows({
+              p: table.floats,
+              ids: batch.unique,
+              g: gradient,
+              sum: sums.floats,
+              n: count,
               width,
-              rate,
+              lr: rate,
               eps,
-              0,
-            );
+              weightDecay: 0,
+            });
             optimizer.step();
             value = total.item();
           });

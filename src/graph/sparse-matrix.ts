@@ -127,7 +127,17 @@ export class SparseMatrix {
     const { key } = random.split(random.reserve(1));
     const { offsets, indices } = this.adjacency;
     const values = new Float32Array(this.values.length);
-    kernels().dropoutEntries(this.values, offsets, indices, rowIds, values, this.rows, this.columns, p, key);
+    kernels().dropoutEntries({
+      x: this.values,
+      offsets,
+      columns: indices,
+      ids: rowIds,
+      y: values,
+      rows: this.rows,
+      width: this.columns,
+      p,
+      key,
+    });
     return new SparseMatrix(this.adjacency, values, false);
   }
 

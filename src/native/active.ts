@@ -4,10 +4,11 @@
  */
 
 import { checkInteger, StateError, ValueError } from '../util/errors.js';
-import { holdingKernels } from './async-memory.js';
+import { holdMemoryOfCalls } from './async-memory.js';
 import { availableCpus } from './cpus.js';
 import type { AsyncKernels, Kernels } from './kernels.js';
-import { type Addon, type Attempt, type Level, loadAddon } from './load.js';
+import { type Attempt, type Level, loadAddon } from './load.js';
+import { takeRecords } from './record-kernels.js';
 import { reference } from './reference/index.js';
 
 const env = globalThis.process?.env ?? {};
@@ -16,7 +17,8 @@ const loaded = loadAddon(env.SKEIN_NATIVE, Object.keys(reference));
 /** The TypeScript twins: the specification of every kernel. */
 export const referenceKernels: Kernels = reference;
 /** The addon's kernels, or null when it could not be loaded. */
-export const nativeKernels: Kernels | null = loaded.addon?.kernels ?? null;
+export const nativeKernels: Kernels | null =
+  loaded.addon === null ? null : (takeRecords(loaded.addon.kernels) as Kernels);
 
 let active: Kernels = nativeKernels ?? referenceKernels;
 
@@ -40,11 +42,7 @@ export function withKernels<T>(chosen: Kernels, fn: () => T): T {
 export const asyncKernels: AsyncKernels =
   loaded.addon === null
     ? laterKernels()
-    : holdingKernels(loaded.addon.asyncKernels, heldArguments(loaded.addon));
-
-function heldArguments(addon: Addon): Readonly<Record<keyof Kernels, readonly number[]>> {
-  return (addon as Addon & { readonly heldArguments: Record<keyof Kernels, number[]> }).heldArguments;
-}
+    : (takeRecords(holdMemoryOfCalls(loaded.addon.asyncKernels, loaded.addon.heldArguments)) as AsyncKernels);
 
 function laterKernels(): AsyncKernels {
   return Object.fromEntries(

@@ -10,10 +10,10 @@
  * The callers in this library allocate those arrays for the call, so no other code can reach them.
  */
 import { ValueError } from '../util/errors.js';
-import type { AsyncKernels, Kernels } from './kernels.js';
+import type { Kernels } from './kernels.js';
+import type { PositionalKernels } from './record-kernels.js';
 
 type Memory = ArrayBufferLike & { readonly resizable?: boolean };
-type Call = (...args: unknown[]) => Promise<unknown>;
 
 const held = new WeakSet<Memory>();
 const known = new WeakSet<Memory>();
@@ -53,21 +53,21 @@ export function holdMemory(where: string, array: ArrayBufferView): void {
   held.add(buffer);
 }
 
-/** The addon's asynchronous kernels, which hold the memory they use. `positions`: of the arguments that are used in place. */
-export function holdingKernels(
-  kernels: AsyncKernels,
+/** Makes the addon's asynchronous kernels hold the arrays at `positions`, which they use in place. */
+export function holdMemoryOfCalls(
+  kernels: PositionalKernels,
   positions: Readonly<Record<keyof Kernels, readonly number[]>>,
-): AsyncKernels {
+): PositionalKernels {
   const wrapped = Object.entries(kernels).map(([name, kernel]) => {
     const arrays = positions[name as keyof Kernels];
-    const call: Call = (...args) => {
+    const call = (...args: unknown[]): unknown => {
       for (const at of arrays) {
         const array = args[at];
         if (ArrayBuffer.isView(array)) holdMemory(name, array);
       }
-      return (kernel as Call)(...args);
+      return kernel(...args);
     };
     return [name, call];
   });
-  return Object.fromEntries(wrapped) as AsyncKernels;
+  return Object.fromEntries(wrapped) as PositionalKernels;
 }

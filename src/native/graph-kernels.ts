@@ -6,7 +6,75 @@
  * of an edge; the transposed form (CSR) has the sources as rows and names the slot of each entry in `slots`. Edge data
  * is always in slot order. A row's entries are combined in ascending order, by one thread.
  */
-import type { FloatArray, Offsets, RandomKey } from './types.js';
+import type { FloatArray, Offsets } from './types.js';
+
+/** A sparse structure and the width of the features at its ends. */
+interface SparseRows {
+  /** Row boundaries, rows + 1. */
+  readonly offsets: Offsets;
+  /** The node u at the other end of each entry. */
+  readonly indices: Int32Array;
+  readonly rows: number;
+  /** Features per node. */
+  readonly width: number;
+}
+
+export interface SpmmArguments extends SparseRows {
+  /** Code of `reduceOps`. */
+  readonly op: number;
+  /** Features [xRows, width] of the nodes u. */
+  readonly x: FloatArray;
+  /** Edge weights [*, wCols], where each column belongs to a block of width / wCols features; null for 1. */
+  readonly w: FloatArray | null;
+  /** Factor of each row of x; null for 1. */
+  readonly xScale: FloatArray | null;
+  /** Factor of each row of y; null for 1. */
+  readonly yScale: FloatArray | null;
+  /** For each entry, the position s of its edge in w; null for the entry itself. */
+  readonly slots: Int32Array | null;
+  /** The result [rows, width]. */
+  readonly y: FloatArray;
+  /** Max and min: the s that won [rows, width], written; null if it is not needed. */
+  readonly arg: Int32Array | null;
+  readonly xRows: number;
+  readonly wCols: number;
+  /** Whether row r also takes row r + self of x. */
+  readonly hasSelf: boolean;
+  readonly self: number;
+  /** Whether the result is added to y. */
+  readonly accumulate: boolean;
+}
+
+export interface SpmmArgBackwardArguments extends SparseRows {
+  /** Gradient of the result. */
+  readonly gy: FloatArray;
+  /** As in spmm. */
+  readonly w: FloatArray | null;
+  /** The winners of spmm. */
+  readonly arg: Int32Array;
+  /** For each entry, the position s of its edge in w. */
+  readonly slots: Int32Array;
+  /** Gradient [rows, width] of x, overwritten. */
+  readonly gx: FloatArray;
+  readonly wCols: number;
+}
+
+export interface SddmmArguments extends SparseRows {
+  /** Features of the nodes u. */
+  readonly x: FloatArray;
+  /** Features of the rows. */
+  readonly y: FloatArray;
+  /** Factor of each row of x; null for 1. */
+  readonly xScale: FloatArray | null;
+  /** Factor of each row of y; null for 1. */
+  readonly yScale: FloatArray | null;
+  /** Only features f with arg[r, f] = p contribute to entry p; null for all. */
+  readonly arg: Int32Array | null;
+  /** The result [entries, heads]. */
+  readonly out: FloatArray;
+  /** Blocks of features; divides width. */
+  readonly heads: number;
+}
 
 export interface GraphKernels {
   /** Stable counting sort of n keys in [0, count): `order` lists the positions of key 0, then of key 1, …, each group ascending; `offsets` (count + 1) says where each group starts. */
@@ -18,52 +86,11 @@ export interface GraphKernels {
    * An empty row gives 0. Max and min: `arg` gets the s that won (the first of equals, NaN wins), −1 for an empty row.
    * `accumulate` (sum and mean) adds to y.
    */
-  spmm(
-    op: number,
-    x: FloatArray,
-    w: FloatArray | null,
-    xScale: FloatArray | null,
-    yScale: FloatArray | null,
-    offsets: Offsets,
-    indices: Int32Array,
-    slots: Int32Array | null,
-    y: FloatArray,
-    arg: Int32Array | null,
-    rows: number,
-    xRows: number,
-    width: number,
-    wCols: number,
-    hasSelf: boolean,
-    self: number,
-    accumulate: boolean,
-  ): void;
+  spmm(args: SpmmArguments): void;
   /** The gradient of spmm's max and min, over the transposed structure: gx[r, f] = Σ w[s, g(f)] · gy[v, f] over the entries (v, s) with arg[v, f] = s. */
-  spmmArgBackward(
-    gy: FloatArray,
-    w: FloatArray | null,
-    arg: Int32Array,
-    offsets: Offsets,
-    indices: Int32Array,
-    slots: Int32Array,
-    gx: FloatArray,
-    rows: number,
-    width: number,
-    wCols: number,
-  ): void;
+  spmmArgBackward(args: SpmmArgBackwardArguments): void;
   /** out[p, h] = yScale[r] · xScale[u] · Σ over the features f of head h of x[u, f] · y[r, f]; with `arg` only where arg[r, f] = p. heads divides width. */
-  sddmm(
-    x: FloatArray,
-    y: FloatArray,
-    xScale: FloatArray | null,
-    yScale: FloatArray | null,
-    arg: Int32Array | null,
-    offsets: Offsets,
-    indices: Int32Array,
-    out: FloatArray,
-    rows: number,
-    width: number,
-    heads: number,
-  ): void;
+  sddmm(args: SddmmArguments): void;
   /** Softmax over the entries of each row, for every head (scores [E, heads]). */
   edgeSoftmax(scores: FloatArray, offsets: Offsets, out: FloatArray, rows: number, heads: number): void;
   edgeSoftmaxBackward(
@@ -73,50 +100,6 @@ export interface GraphKernels {
     gscores: FloatArray,
     rows: number,
     heads: number,
-  ): void;
-  /**
-   * Attention with additive scores: score[p, h] = leakyRelu(el[u, h] + er[r, h] + ee[p, h]), alpha its softmax over the row,
-   * y[r, h, :] = Σ alpha · mask · z[u, h, :]; z [*, heads, width]. lse [rows, heads] = log Σ exp(score), 0 for an empty row.
-   * mask is that of `dropoutRows` with probability `drop` for the ids of the entries, of `dropout` without ids; a null key
-   * means none.
-   */
-  gatAttention(
-    z: FloatArray,
-    el: FloatArray,
-    er: FloatArray,
-    ee: FloatArray | null,
-    offsets: Offsets,
-    indices: Int32Array,
-    ids: Int32Array | null,
-    key: RandomKey | null,
-    drop: number,
-    y: FloatArray,
-    lse: FloatArray,
-    rows: number,
-    heads: number,
-    width: number,
-    slope: number,
-  ): void;
-  /** attention[p, h] = alpha · mask; gscore[p, h] = alpha · (mask · gy·z[u] − gy·y) · leakyRelu', the gradient of el + er + ee. */
-  gatAttentionBackward(
-    z: FloatArray,
-    el: FloatArray,
-    er: FloatArray,
-    ee: FloatArray | null,
-    y: FloatArray,
-    lse: FloatArray,
-    gy: FloatArray,
-    offsets: Offsets,
-    indices: Int32Array,
-    ids: Int32Array | null,
-    key: RandomKey | null,
-    drop: number,
-    attention: FloatArray,
-    gscore: FloatArray,
-    rows: number,
-    heads: number,
-    width: number,
-    slope: number,
   ): void;
   /**
    * Joins extremes over more entries (row i of part) into row rows[i] of y: part wins where it is larger (smaller), where it is
@@ -145,52 +128,5 @@ export interface GraphKernels {
     count: number,
     heads: number,
     width: number,
-  ): void;
-  /** out[p, h] = Σ a[h, d] · leakyRelu(xl[u, h, d] + xr[r, h, d] + ee[p, h, d]) over d < width. */
-  gatv2Scores(
-    xl: FloatArray,
-    xr: FloatArray,
-    a: FloatArray,
-    ee: FloatArray | null,
-    offsets: Offsets,
-    indices: Int32Array,
-    out: FloatArray,
-    rows: number,
-    heads: number,
-    width: number,
-    slope: number,
-  ): void;
-  /** Gradients of the rows' own features, of a, and of ee (when gee is given). */
-  gatv2ScoresBackward(
-    xl: FloatArray,
-    xr: FloatArray,
-    a: FloatArray,
-    ee: FloatArray | null,
-    gout: FloatArray,
-    offsets: Offsets,
-    indices: Int32Array,
-    gxr: FloatArray,
-    ga: FloatArray,
-    gee: FloatArray | null,
-    rows: number,
-    heads: number,
-    width: number,
-    slope: number,
-  ): void;
-  /** Gradient of xl, over the transposed structure: rows are sources, indices destinations, slots index ee and gout. */
-  gatv2ScoresBackwardSource(
-    xl: FloatArray,
-    xr: FloatArray,
-    a: FloatArray,
-    ee: FloatArray | null,
-    gout: FloatArray,
-    offsets: Offsets,
-    indices: Int32Array,
-    slots: Int32Array,
-    gxl: FloatArray,
-    rows: number,
-    heads: number,
-    width: number,
-    slope: number,
   ): void;
 }

@@ -15,7 +15,7 @@ export {
 } from './active.js';
 export { holdMemory, unshared } from './async-memory.js';
 export type { GraphKernels } from './graph-kernels.js';
-export type { AsyncKernels, Dims, Kernels, Offsets, RandomKey } from './kernels.js';
+export type { AsyncKernels, Dims, KernelArguments, Kernels, Offsets, RandomKey } from './kernels.js';
 export type { Attempt, Level } from './load.js';
 export {
   type BinaryOp,
@@ -40,5 +40,6 @@ export {
   unaryCode,
   unaryOps,
 } from './op-codes.js';
+export { recordParameters } from './record-kernels.js';
 export type { ScoreKernels } from './score-kernels.js';
 export type { FloatArray, TypedArray } from './types.js';

@@ -6,9 +6,15 @@
  * sizes that the caller has checked. All float arrays of a call have the same type (f32 or f64). Arrays that a
  * kernel writes never overlap those it reads, except where a comment says "in place".
  *
+ * Up to 8 parameters are positions. A kernel with more takes one record, whose fields are passed to C++ in the order that
+ * `record-kernels.ts` lists. `npm run check` compares names, order and kinds with C++.
+ *
  * Every result is the same bits for any number of threads.
  */
+import type { AttentionKernels } from './attention-kernels.js';
+import type { GemmKernels } from './gemm-kernels.js';
 import type { GraphKernels } from './graph-kernels.js';
+import type { NormKernels } from './norm-kernels.js';
 import type { OptimKernels } from './optim-kernels.js';
 import type { SampleKernels } from './sample-kernels.js';
 import type { ScoreKernels } from './score-kernels.js';
@@ -24,72 +30,54 @@ export type { Offsets, RandomKey } from './types.js';
  */
 export type Dims = Int32Array | null;
 
+export interface DropoutEntriesArguments {
+  /** Values of the entries. */
+  readonly x: FloatArray;
+  /** Row boundaries, rows + 1. */
+  readonly offsets: Offsets;
+  /** Column of each entry. */
+  readonly columns: Int32Array;
+  /** Id of each row, as unsigned; null for 0, 1, 2, …. */
+  readonly ids: Int32Array | null;
+  /** The result. */
+  readonly y: FloatArray;
+  readonly rows: number;
+  /** Columns of the matrix. */
+  readonly width: number;
+  /** Probability that an entry becomes 0. */
+  readonly p: number;
+  readonly key: RandomKey;
+}
+
+export interface TimeEncodeBackwardArguments {
+  /** [n] times. */
+  readonly t: FloatArray;
+  /** [d] frequencies. */
+  readonly w: FloatArray;
+  /** [d] phases. */
+  readonly b: FloatArray;
+  /** Gradient [n, d] of the result. */
+  readonly gy: FloatArray;
+  /** Gradient of t, overwritten; null if it is not needed. */
+  readonly gt: FloatArray | null;
+  /** Gradient of w, overwritten. */
+  readonly gw: FloatArray;
+  /** Gradient of b, overwritten. */
+  readonly gb: FloatArray;
+  readonly n: number;
+  readonly d: number;
+}
+
 export interface Kernels
-  extends GraphKernels,
+  extends AttentionKernels,
+    GemmKernels,
+    GraphKernels,
+    NormKernels,
     OptimKernels,
     SampleKernels,
     ScoreKernels,
     TemporalKernels,
     TemporalSampleKernels {
-  // --- matrix products: c[m,n] = (accumulate ? c : 0) + bias[n] + op(a)·op(b), row-major and contiguous -------------
-  /** Row-invariant: a row of c depends on the row of a, on b and on bias alone (when a is not transposed). */
-  gemm(
-    a: FloatArray,
-    b: FloatArray,
-    bias: FloatArray | null,
-    c: FloatArray,
-    m: number,
-    n: number,
-    k: number,
-    transA: boolean,
-    transB: boolean,
-    accumulate: boolean,
-  ): void;
-  gemmBatched(
-    a: FloatArray,
-    b: FloatArray,
-    c: FloatArray,
-    batch: number,
-    m: number,
-    n: number,
-    k: number,
-    transA: boolean,
-    transB: boolean,
-    accumulate: boolean,
-  ): void;
-
-  /** c[m, n] = f(bias + a1[m, k1] · b1[n, k1]ᵀ + a2[m, k2] · b2[n, k2]ᵀ), f = relu or nothing; row-invariant as gemm. */
-  gemmPair(
-    a1: FloatArray,
-    b1: FloatArray,
-    k1: number,
-    a2: FloatArray,
-    b2: FloatArray,
-    k2: number,
-    bias: FloatArray | null,
-    c: FloatArray,
-    m: number,
-    n: number,
-    relu: boolean,
-  ): void;
-  /**
-   * With h = g where y > 0 (everywhere if y is null), else 0: gb1 = hᵀ · a1, gb2 = hᵀ · a2, gbias = Σ rows of h. Meant for m
-   * far above n and k, which it cuts among threads.
-   */
-  gemmPairBackward(
-    g: FloatArray,
-    y: FloatArray | null,
-    a1: FloatArray,
-    gb1: FloatArray,
-    k1: number,
-    a2: FloatArray,
-    gb2: FloatArray,
-    k2: number,
-    gbias: FloatArray | null,
-    m: number,
-    n: number,
-  ): void;
-
   // --- elementwise ---------------------------------------------------------------------------------------------------
   /** y = op(x); `alpha` is the slope of leakyRelu and the scale of elu, otherwise unused. May run in place. */
   unary(op: number, x: FloatArray, y: FloatArray, n: number, alpha: number): void;
@@ -192,7 +180,7 @@ export interface Kernels
   /** gx = g · (sigmoid(x) − target). */
   bceWithLogitsBackward(x: FloatArray, target: FloatArray, g: FloatArray, gx: FloatArray, n: number): void;
 
-  // --- normalisation and dropout -------------------------------------------------------------------------------------
+  // --- dropout -------------------------------------------------------------------------------------
   /** y[i] = x[i] / (1 − p) when word i of the key's sequence, as u32, is >= p·2³², else 0. Its own backward. */
   dropout(x: FloatArray, y: FloatArray, n: number, p: number, key: RandomKey): void;
   /** The same with word ids[r]·width + c for y[r, c], whatever place the row has; ids count as unsigned. */
@@ -206,67 +194,7 @@ export interface Kernels
     key: RandomKey,
   ): void;
   /** `dropoutRows` of the entries of a sparse matrix with `width` columns: as in the dense one. Null ids are 0, 1, 2, …. */
-  dropoutEntries(
-    x: FloatArray,
-    offsets: Offsets,
-    columns: Int32Array,
-    ids: Int32Array | null,
-    y: FloatArray,
-    rows: number,
-    width: number,
-    p: number,
-    key: RandomKey,
-  ): void;
-  /** Per row: mean, rstd = 1/√(var + eps) (biased), y = (x − mean)·rstd·gamma + beta. */
-  layerNorm(
-    x: FloatArray,
-    gamma: FloatArray | null,
-    beta: FloatArray | null,
-    y: FloatArray,
-    mean: FloatArray,
-    rstd: FloatArray,
-    rows: number,
-    cols: number,
-    eps: number,
-  ): void;
-  layerNormBackward(
-    x: FloatArray,
-    gy: FloatArray,
-    gamma: FloatArray | null,
-    mean: FloatArray,
-    rstd: FloatArray,
-    gx: FloatArray,
-    ggamma: FloatArray | null,
-    gbeta: FloatArray | null,
-    rows: number,
-    cols: number,
-  ): void;
-  /** Per column: mean and biased variance over the rows. */
-  columnStats(x: FloatArray, mean: FloatArray, variance: FloatArray, rows: number, cols: number): void;
-  /** y = (x − mean)·rstd·gamma + beta by column. */
-  batchNorm(
-    x: FloatArray,
-    mean: FloatArray,
-    rstd: FloatArray,
-    gamma: FloatArray | null,
-    beta: FloatArray | null,
-    y: FloatArray,
-    rows: number,
-    cols: number,
-  ): void;
-  /** Gradient through the batch's own statistics. */
-  batchNormBackward(
-    x: FloatArray,
-    gy: FloatArray,
-    mean: FloatArray,
-    rstd: FloatArray,
-    gamma: FloatArray | null,
-    gx: FloatArray,
-    ggamma: FloatArray,
-    gbeta: FloatArray,
-    rows: number,
-    cols: number,
-  ): void;
+  dropoutEntries(args: DropoutEntriesArguments): void;
 
   // --- rows by id ----------------------------------------------------------------------------------------------------
   /** y[i, :] = x[ids[i], :]; rows of `rowBytes` bytes, any element type. */
@@ -365,17 +293,7 @@ export interface Kernels
   rnnCellBackward(gout: FloatArray, out: FloatArray, g: FloatArray, n: number, relu: boolean): void;
   /** y[i, j] = cos(t[i]·w[j] + b[j]); the argument is formed in f64. */
   timeEncode(t: FloatArray, w: FloatArray, b: FloatArray, y: FloatArray, n: number, d: number): void;
-  timeEncodeBackward(
-    t: FloatArray,
-    w: FloatArray,
-    b: FloatArray,
-    gy: FloatArray,
-    gt: FloatArray | null,
-    gw: FloatArray,
-    gb: FloatArray,
-    n: number,
-    d: number,
-  ): void;
+  timeEncodeBackward(args: TimeEncodeBackwardArguments): void;
 
   // --- counter-based random numbers (Philox4x32-10; element i uses word `start + i` of the key's sequence unless said) -
   randomBits(out: Uint32Array, n: number, key: RandomKey, start: number): void;
@@ -390,6 +308,9 @@ export interface Kernels
   /** A permutation of 0 … n−1 by Fisher–Yates from the end. */
   randomPermutation(out: Int32Array, n: number, key: RandomKey): void;
 }
+
+/** The record that a kernel takes. */
+export type KernelArguments<K extends keyof Kernels> = Parameters<Kernels[K]>[0];
 
 /**
  * The same kernels on a thread pool of their own. Arrays that they write, and float arrays that they read, must be left alone

@@ -9,7 +9,7 @@
  * the TypeScript kernels run without a warning.
  */
 import { ValueError } from '../util/errors.js';
-import type { AsyncKernels, Kernels } from './kernels.js';
+import type { Kernels } from './kernels.js';
 import {
   binaryOps,
   compareOps,
@@ -19,14 +19,18 @@ import {
   storageTypes,
   unaryOps,
 } from './op-codes.js';
+import type { PositionalKernels } from './record-kernels.js';
 
 /** Levels of all architectures; a processor runs those of its own up to its best, which are in ascending order. */
 export const levels = ['portable', 'avx2', 'avx512', 'neon'] as const;
 export type Level = (typeof levels)[number];
 
 export interface Addon {
-  readonly kernels: Kernels;
-  readonly asyncKernels: AsyncKernels;
+  readonly kernels: PositionalKernels;
+  /** The same kernels on the addon's thread pool; they return promises. */
+  readonly asyncKernels: PositionalKernels;
+  /** Positions of the arrays whose memory an asynchronous call uses until it ends. */
+  readonly heldArguments: Readonly<Record<keyof Kernels, readonly number[]>>;
   readonly codes: Readonly<
     Record<'unary' | 'binary' | 'compare' | 'reduce' | 'score' | 'relation' | 'storage', readonly string[]>
   >;

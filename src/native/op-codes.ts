@@ -1,5 +1,5 @@
 /**
- * Operations that kernels take as a number: the position in these lists. `native/kernels/op_codes.h` repeats them, and
+ * Operations that kernels take as a number: the position in these lists. `native/kernels/support/op_codes.h` repeats them, and
  * the loader compares the two.
  */
 

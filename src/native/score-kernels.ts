@@ -1,14 +1,143 @@
 /**
  * The kernels that score edges; part of the contract in `kernels.ts`, whose rules hold here too.
  *
- * `op` is a code of `scoreOps`: dot q·n, l2 −√max(Σ(q − n)², 1e-8), l1 −Σ|q − n|; `width` > 0 numbers a row. A batch of
- * `edges` is cut into `chunks` runs of ⌈edges / chunks⌉ (the last ones may be short or empty); the edges of run c share
- * the n > 0 negatives rows[negatives[c·n + j]]. Gradients of `rows` are added to gRows: by chunk, in ascending order.
+ * `op` is a code of `scoreOps`: dot q·n, l2 −√max(Σ(q − n)², 1e-8), l1 −Σ|q − n|. A batch of `edges` is divided into
+ * `chunks` runs of ⌈edges / chunks⌉ (the last ones may be short or empty); the edges of run c share the n > 0 negatives
+ * rows[negatives[c·n + j]]. Gradients of `rows` are added to gRows: by chunk, in ascending order.
  */
 import type { FloatArray } from './types.js';
 
+export interface PairScoresBackwardArguments {
+  /** Code of `scoreOps`. */
+  readonly op: number;
+  /** Gradient of the scores. */
+  readonly gy: FloatArray;
+  /** The scores of the forward pass. */
+  readonly y: FloatArray;
+  readonly a: FloatArray;
+  readonly b: FloatArray;
+  /** Gradient of a, overwritten; null if it is not needed. */
+  readonly ga: FloatArray | null;
+  /** Gradient of b, overwritten; null if it is not needed. */
+  readonly gb: FloatArray | null;
+  readonly pairs: number;
+  /** Numbers per row. */
+  readonly width: number;
+}
+
+/** Edges in chunks that share negatives. */
+interface ChunkArguments {
+  /** The rows of which the negatives are some. */
+  readonly rows: FloatArray;
+  /** Row of each negative [chunks, n]. */
+  readonly negatives: Int32Array;
+  readonly edges: number;
+  /** Numbers per row, > 0. */
+  readonly width: number;
+  /** Number of chunks. */
+  readonly chunks: number;
+  /** Negatives per chunk. */
+  readonly n: number;
+}
+
+export interface ChunkedScoresArguments extends ChunkArguments {
+  /** Code of `scoreOps`. */
+  readonly op: number;
+  /** [edges, width]. */
+  readonly query: FloatArray;
+  /** The scores [edges, n], written. */
+  readonly out: FloatArray;
+}
+
+/** Gradients of queries and of rows. */
+interface ChunkGradients {
+  /** [edges, width]. */
+  readonly query: FloatArray;
+  /** Gradient of query, overwritten; null if it is not needed. */
+  readonly gQuery: FloatArray | null;
+  /** Gradient [rowCount, width] of rows, added to; null if it is not needed. */
+  readonly gRows: FloatArray | null;
+  /** Rows of gRows. */
+  readonly rowCount: number;
+}
+
+export interface ChunkedScoresBackwardArguments extends ChunkArguments, ChunkGradients {
+  /** Code of `scoreOps`. */
+  readonly op: number;
+  /** Gradient of the scores. */
+  readonly gy: FloatArray;
+  /** The scores of the forward pass. */
+  readonly y: FloatArray;
+}
+
+/** A softmax loss over an edge and its negatives. */
+interface SoftmaxLossArguments extends ChunkArguments {
+  /** Boundaries of the edges in maskPositions; null to use all negatives. */
+  readonly maskOffsets: Int32Array | null;
+  /** Positions of negatives that an edge leaves out; null with maskOffsets. */
+  readonly maskPositions: Int32Array | null;
+  /** Loss of each edge, written. */
+  readonly loss: FloatArray;
+  /** Gradients are those of scale · Σ loss. */
+  readonly scale: number;
+}
+
+export interface ChunkedSoftmaxLossArguments extends SoftmaxLossArguments, ChunkGradients {
+  /** [edges, width]. */
+  readonly target: FloatArray;
+  /** Gradient of target, overwritten; null with gQuery, for the loss alone. */
+  readonly gTarget: FloatArray | null;
+}
+
+export interface EdgeSoftmaxLossArguments extends SoftmaxLossArguments {
+  /** Code of `relationOps`. */
+  readonly op: number;
+  /** Row of each edge's source. */
+  readonly sources: Int32Array;
+  /** Row of each edge's target. */
+  readonly targets: Int32Array;
+  /** Rows of the relations; null without an operator. */
+  readonly table: FloatArray | null;
+  /** Relation of each edge; null without an operator. */
+  readonly relations: Int32Array | null;
+  /**
+   * Gradient [2·edges + chunks·n, width] of every row as it was read: of the sources, of the targets, of the negatives; null
+   * for the loss alone.
+   */
+  readonly gRead: FloatArray | null;
+  /** Gradient [edges, width] of each edge's relation; null if it is not needed. */
+  readonly gRelations: FloatArray | null;
+}
+
+export interface RankTileArguments {
+  /** Code of `scoreOps`. */
+  readonly op: number;
+  /** [queries, width]. */
+  readonly query: FloatArray;
+  /** Score of each query's true node. */
+  readonly positive: FloatArray;
+  /** The true node of each query. */
+  readonly positiveIds: Int32Array;
+  /** Rows of nodes first … first + count − 1. */
+  readonly tile: FloatArray;
+  readonly first: number;
+  /** Boundaries of the queries in filterIds; null to filter none. */
+  readonly filterOffsets: Int32Array | null;
+  /** Nodes that a query leaves out, ascending; null with filterOffsets. */
+  readonly filterIds: Int32Array | null;
+  /** Per query, nodes that score higher; added to. */
+  readonly greater: Int32Array;
+  /** Per query, nodes that score the same; added to. */
+  readonly equal: Int32Array;
+  readonly queries: number;
+  /** Numbers per row. */
+  readonly width: number;
+  /** Nodes of the tile. */
+  readonly count: number;
+}
+
 export interface ScoreKernels {
-  /** out = a·b of complex numbers, or a·conj(b); a row has `half` real parts, then `half` imaginary ones. */
+  /** out = a·b of complex numbers, or a·conj(b); a row has `half` real components, then `half` imaginary ones. */
   complexProduct(
     a: FloatArray,
     b: FloatArray,
@@ -19,112 +148,23 @@ export interface ScoreKernels {
   ): void;
   /** out[i] = score(a[i, :], b[i, :]), with the bits that the same pair has in chunkedScores and rankTile. */
   pairScores(op: number, a: FloatArray, b: FloatArray, out: FloatArray, pairs: number, width: number): void;
-  /** y is the forward's result; ga or gb may be null. */
-  pairScoresBackward(
-    op: number,
-    gy: FloatArray,
-    y: FloatArray,
-    a: FloatArray,
-    b: FloatArray,
-    ga: FloatArray | null,
-    gb: FloatArray | null,
-    pairs: number,
-    width: number,
-  ): void;
+  pairScoresBackward(args: PairScoresBackwardArguments): void;
   /** out[i, j] = score(query[i, :], negative j of the run of i). */
-  chunkedScores(
-    op: number,
-    query: FloatArray,
-    rows: FloatArray,
-    negatives: Int32Array,
-    out: FloatArray,
-    edges: number,
-    width: number,
-    chunks: number,
-    n: number,
-  ): void;
-  /** y is the forward's result; gQuery is overwritten, gRows [rowCount, width] added to; either may be null. */
-  chunkedScoresBackward(
-    op: number,
-    gy: FloatArray,
-    y: FloatArray,
-    query: FloatArray,
-    rows: FloatArray,
-    negatives: Int32Array,
-    gQuery: FloatArray | null,
-    gRows: FloatArray | null,
-    edges: number,
-    width: number,
-    rowCount: number,
-    chunks: number,
-    n: number,
-  ): void;
+  chunkedScores(args: ChunkedScoresArguments): void;
+  chunkedScoresBackward(args: ChunkedScoresBackwardArguments): void;
   /**
    * loss[i] = log(eᵖ + Σⱼ eˢʲ) − p with p = query·target and s the dot products with the negatives, without those whose
-   * positions maskPositions lists for edge i (maskOffsets[i] … maskOffsets[i+1]−1; null: none). Gradients of scale · Σ loss:
-   * gQuery and gTarget are overwritten (both null: the loss alone), gRows is added to (null: not wanted).
+   * positions maskPositions lists for edge i (maskOffsets[i] … maskOffsets[i+1]−1).
    */
-  chunkedSoftmaxLoss(
-    query: FloatArray,
-    target: FloatArray,
-    rows: FloatArray,
-    negatives: Int32Array,
-    maskOffsets: Int32Array | null,
-    maskPositions: Int32Array | null,
-    loss: FloatArray,
-    gQuery: FloatArray | null,
-    gTarget: FloatArray | null,
-    gRows: FloatArray | null,
-    edges: number,
-    width: number,
-    rowCount: number,
-    chunks: number,
-    n: number,
-    scale: number,
-  ): void;
+  chunkedSoftmaxLoss(args: ChunkedSoftmaxLossArguments): void;
   /**
-   * The same loss for edges given by row numbers: query i = op(rows[sources[i]], table[relations[i]]) with a code of
-   * `relationOps` (complex: an even width, real parts first), target i = rows[targets[i]]. gRead [2·edges + chunks·n, width]
-   * gets the gradient of every row as it was read: of the sources, of the targets, of the negatives (null: the loss alone);
-   * gRelations [edges, width] those of the relations (null: not wanted). Without an operator table and relations are null.
+   * The loss of chunkedSoftmaxLoss for edges given by row numbers: query i = op(rows[sources[i]], table[relations[i]]), where
+   * complex rows have an even width and real components first, target i = rows[targets[i]].
    */
-  edgeSoftmaxLoss(
-    op: number,
-    rows: FloatArray,
-    sources: Int32Array,
-    targets: Int32Array,
-    table: FloatArray | null,
-    relations: Int32Array | null,
-    negatives: Int32Array,
-    maskOffsets: Int32Array | null,
-    maskPositions: Int32Array | null,
-    loss: FloatArray,
-    gRead: FloatArray | null,
-    gRelations: FloatArray | null,
-    edges: number,
-    width: number,
-    chunks: number,
-    n: number,
-    scale: number,
-  ): void;
+  edgeSoftmaxLoss(args: EdgeSoftmaxLossArguments): void;
   /**
-   * Of the `count` nodes first, first + 1, … with rows in `tile`, adds to greater[q] how many score higher than positive[q]
-   * (or not comparable: NaN) and to equal[q] how many score the same, leaving out node positiveIds[q] and the nodes that
-   * filterIds lists for q in ascending order (null: none).
+   * Counts the nodes of a tile that score higher than positive[q] (or not comparable: NaN) and the same, leaving out node
+   * positiveIds[q] and the nodes that filterIds lists for q.
    */
-  rankTile(
-    op: number,
-    query: FloatArray,
-    positive: FloatArray,
-    positiveIds: Int32Array,
-    tile: FloatArray,
-    first: number,
-    filterOffsets: Int32Array | null,
-    filterIds: Int32Array | null,
-    greater: Int32Array,
-    equal: Int32Array,
-    queries: number,
-    width: number,
-    count: number,
-  ): void;
+  rankTile(args: RankTileArguments): void;
 }

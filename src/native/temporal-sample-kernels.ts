@@ -3,47 +3,65 @@
  *
  * Same results in C++ and TypeScript to the bit: integers, and f64 sums in the order of the events. Draw words of
  * destination (node, t) are those of the Philox blocks (node, cutoff(t), (tag + 65536·block) ^ key[2], step ^ key[3]), so
- * they depend on neither its place in a batch nor on threads.
+ * they depend on neither its row in a batch nor on threads.
  */
 import type { RandomKey } from './types.js';
 
+export interface SampleTemporalHopArguments {
+  /** Where the neighbour list of each node starts; rows[starts[v] − 1] is the number of entries it has room for. */
+  readonly starts: Int32Array;
+  /** Neighbour of each list entry. */
+  readonly neighbors: Int32Array;
+  /** Event row of each list entry, ascending within a list. */
+  readonly rows: Int32Array;
+  /** Time of each event row. */
+  readonly time: Float64Array;
+  /** Only event rows below it are visible. */
+  readonly limit: number;
+  /** Weight of each event row, for strategy 2; null otherwise. */
+  readonly weights: Float32Array | null;
+  /** Nodes of the destinations; rows found are appended. Has room for numDst + capacity, like times and cutoffs. */
+  readonly nodes: Int32Array;
+  /** Times of the destinations; extended like nodes. */
+  readonly times: Float64Array;
+  /**
+   * Number of events before times[i]: known, −1 if unknown, −2 − r if it is at most r. Known for all destinations afterwards;
+   * extended like nodes.
+   */
+  readonly cutoffs: Int32Array;
+  /** Number of destinations. */
+  readonly numDst: number;
+  /** 0 for the last `fanout` events, 1 for `fanout` draws with replacement, 2 for weighted draws with replacement. */
+  readonly strategy: number;
+  /** Events per destination; −1 for all. */
+  readonly fanout: number;
+  /** Candidates have an event time in [t − from, t − to). */
+  readonly from: number;
+  readonly to: number;
+  /** Whether rows take the time of their destination instead of the event's. */
+  readonly propTime: boolean;
+  /** Whether equal (node, time) pairs share a row. */
+  readonly unique: boolean;
+  readonly key: RandomKey;
+  readonly step: number;
+  readonly tag: number;
+  /** Boundaries of the destinations' edges, written. */
+  readonly indptr: Int32Array;
+  /** Row of each edge's neighbour, written. */
+  readonly sources: Int32Array;
+  /** Event row of each edge, written. */
+  readonly eventRows: Int32Array;
+  /** Time between destination and event of each edge, written. */
+  readonly spans: Float32Array;
+  /** Edges that the results have room for. */
+  readonly capacity: number;
+}
+
 export interface TemporalSampleKernels {
   /**
-   * One hop: for each of the numDst (nodes, times) events strictly before its time, oldest first, and the rows they lead to.
-   *
-   * Neighbour lists: slice of node v from starts[v], room for rows[starts[v] − 1] entries, event rows ascending; only rows
-   * below `limit` count. cutoffs[i]: events before times[i] where known, −1 where not, −2 − r where it is at most r; known
-   * for all destinations afterwards. Candidates: event time in [t − from, t − to). strategy: 0 the last `fanout`, 1 `fanout`
-   * draws with replacement, 2 the same by `weights` (by event row; those of weight 0 are none). All candidates when they
-   * are no more than `fanout`, or fanout is −1.
-   *
-   * Rows found are appended to nodes, times (of the event; with propTime of the destination) and cutoffs, equal ones once
-   * with `unique`; these have room for numDst + capacity. Returns the number of rows, or −1 − (capacity needed).
+   * One hop: for each of the numDst (nodes, times), events strictly before its time, oldest first, and the rows they lead to.
+   * All candidates are taken when they are no more than `fanout`; with weights, those of weight 0 are not candidates. Returns
+   * the number of rows, or −1 − (capacity needed).
    */
-  sampleTemporalHop(
-    starts: Int32Array,
-    neighbors: Int32Array,
-    rows: Int32Array,
-    time: Float64Array,
-    limit: number,
-    weights: Float32Array | null,
-    nodes: Int32Array,
-    times: Float64Array,
-    cutoffs: Int32Array,
-    numDst: number,
-    strategy: number,
-    fanout: number,
-    from: number,
-    to: number,
-    propTime: boolean,
-    unique: boolean,
-    key: RandomKey,
-    step: number,
-    tag: number,
-    indptr: Int32Array,
-    sources: Int32Array,
-    eventRows: Int32Array,
-    spans: Float32Array,
-    capacity: number,
-  ): number;
+  sampleTemporalHop(args: SampleTemporalHopArguments): number;
 }

@@ -4,7 +4,7 @@
  * A sampler of this kind is written once, as a generator that yields the work it waits for, mostly kernel calls; it runs on
  * the calling thread or on the pool.
  */
-import { asyncKernels, type Kernels, kernels } from '../native/index.js';
+import { asyncKernels, type KernelArguments, kernels } from '../native/index.js';
 import { allocate, checkEdgeCount } from './checks.js';
 import type { DrawTime } from './sampler.js';
 import type { SamplingGraph } from './sampling-graph.js';
@@ -117,17 +117,19 @@ export function* sampleHop(
   const slots = allocate(where, most, 'fanouts and seeds');
   // Each node appears once, however often it is drawn; the kernel writes one entry behind the last.
   sources.reserve(Math.min(most, sources.map.length - sources.count + 1));
-  const call: Parameters<Kernels['sampleHop']> = [
-    ...([graph.offsets, graph.indices, graph.sums, frontier, frontier.length] as const),
-    ...([rule.fanout, rule.drop, rule.replace, time.key, time.step, tag] as const),
-    ...([sources.map, sources.ids, sources.count, offsets, indices, slots, most] as const),
-  ];
+  const call: KernelArguments<'sampleHop'> = {
+    ...{ offsets: graph.offsets, indices: graph.indices, weights: graph.sums },
+    ...{ frontier, count: frontier.length, fanout: rule.fanout, drop: rule.drop, replace: rule.replace },
+    ...{ key: time.key, step: time.step, tag },
+    ...{ map: sources.map, nodeIds: sources.ids, numNodes: sources.count },
+    ...{ localOffsets: offsets, localIndices: indices, slots, capacity: most },
+  };
   yield {
     now: () => {
-      sources.count = kernels().sampleHop(...call);
+      sources.count = kernels().sampleHop(call);
     },
     later: async () => {
-      sources.count = await asyncKernels.sampleHop(...call);
+      sources.count = await asyncKernels.sampleHop(call);
     },
   };
   const edges = offsets[frontier.length];

@@ -3,7 +3,7 @@
  * nodes draw what they would draw in the whole batch.
  */
 import type { BlockParent } from '../graph/index.js';
-import { asyncKernels, type Kernels, kernels } from '../native/index.js';
+import { asyncKernels, type KernelArguments, kernels } from '../native/index.js';
 import { allocate, checkEdgeCount } from './checks.js';
 import type { DenseSide, DrawnRelations } from './dense-sample.js';
 import {
@@ -57,13 +57,15 @@ export function* drawSlots(
   const most = checkEdgeCount(where, mostEdges(starts, frontier, rule));
   const offsets = new Int32Array(frontier.length + 1);
   const slots = allocate(where, most, 'fanouts and seeds');
-  const call: Parameters<Kernels['drawNeighbors']> = [
-    ...([starts, null, frontier, frontier.length, 0, rule.fanout, rule.drop, rule.replace] as const),
-    ...([time.key, time.step, tag, offsets, slots, most] as const),
-  ];
+  const call: KernelArguments<'drawNeighbors'> = {
+    ...{ offsets: starts, weights: null, nodes: frontier, count: frontier.length, firstNode: 0 },
+    ...{ fanout: rule.fanout, drop: rule.drop, replace: rule.replace },
+    ...{ key: time.key, step: time.step, tag },
+    ...{ localOffsets: offsets, slots, capacity: most },
+  };
   yield {
-    now: () => void kernels().drawNeighbors(...call),
-    later: async () => void (await asyncKernels.drawNeighbors(...call)),
+    now: () => void kernels().drawNeighbors(call),
+    later: async () => void (await asyncKernels.drawNeighbors(call)),
   };
   return { offsets, slots: slots.subarray(0, offsets[frontier.length]) };
 }

@@ -5,7 +5,7 @@
  * Negative j of position i depends on (seed, epoch, step, i, j), so equal nodes in one batch get different negatives.
  */
 import type { Graph } from '../graph/index.js';
-import { asyncKernels, type Kernels, kernels } from '../native/index.js';
+import { asyncKernels, type KernelArguments, kernels } from '../native/index.js';
 import type { Ids } from '../tensor/index.js';
 import { checkIds } from '../tensor/ops/common.js';
 import { checkInteger, checkNumber, expected, ValueError } from '../util/errors.js';
@@ -65,13 +65,13 @@ export class NegativeSampler implements Sampler<Ids, Int32Array> {
   /** Negatives of each node: [nodes, count]. */
   sample(nodes: Ids, at?: SampleTime): Int32Array {
     const call = this.#call(nodes, at);
-    kernels().sampleNegatives(...call);
+    kernels().sampleNegatives(call);
     return checkFound(call);
   }
 
   async sampleAsync(nodes: Ids, at?: SampleTime): Promise<Int32Array> {
     const call = this.#call(nodes, at);
-    await asyncKernels.sampleNegatives(...call);
+    await asyncKernels.sampleNegatives(call);
     return checkFound(call);
   }
 
@@ -84,27 +84,38 @@ export class NegativeSampler implements Sampler<Ids, Int32Array> {
     const { key, step } = this.#keys.at(at);
     const out = allocateProduct(name, { chunks, count });
     if (out.length === 0) return out;
-    kernels().sampleNegatives(
-      ...([null, null, indices, indices.length, new Int32Array(chunks), chunks, count] as const),
-      ...([this.#byDegree, numNodes, key, step, sharedTag, out] as const),
-    );
+    kernels().sampleNegatives({
+      offsets: null,
+      sorted: null,
+      population: indices,
+      populationSize: indices.length,
+      nodes: new Int32Array(chunks),
+      count: chunks,
+      perNode: count,
+      byDegree: this.#byDegree,
+      numNodes,
+      key,
+      step,
+      tag: sharedTag,
+      out,
+    });
     return out;
   }
 
-  #call(nodes: Ids, at: SampleTime | undefined): Parameters<Kernels['sampleNegatives']> {
+  #call(nodes: Ids, at: SampleTime | undefined): KernelArguments<'sampleNegatives'> {
     const { offsets, indices, numNodes } = this.#graph;
     const ids = checkIds(name, 'nodes', nodes, numNodes).slice();
     const { key, step } = this.#keys.at(at);
     const out = allocateProduct(name, { nodes: ids.length, count: this.count });
-    return [
-      ...([offsets, this.#sorted, indices, indices.length, ids, ids.length, this.count] as const),
-      ...([this.#byDegree, numNodes, key, step, 0, out] as const),
-    ];
+    return {
+      ...{ offsets, sorted: this.#sorted, population: indices, populationSize: indices.length },
+      ...{ nodes: ids, count: ids.length, perNode: this.count, byDegree: this.#byDegree, numNodes },
+      ...{ key, step, tag: 0, out },
+    };
   }
 }
 
-function checkFound(call: Parameters<Kernels['sampleNegatives']>): Int32Array {
-  const [nodes, perNode, out] = [call[4], call[6], call[12]];
+function checkFound({ nodes, perNode, out }: KernelArguments<'sampleNegatives'>): Int32Array {
   const missing = out.indexOf(-1);
   if (missing < 0) return out;
   const node = nodes[Math.floor(missing / perNode)];

@@ -81,7 +81,7 @@ export class NeighborSampler implements Sampler<Ids, Batch> {
     const rows = new Int32Array(ids.length);
     const work = this.#open(ids.length);
     for (;;) {
-      const needed = kernels().sampleNeighbors(...work.call(ids, rows, time));
+      const needed = kernels().sampleNeighbors(work.call(ids, rows, time));
       if (needed === 0) return this.#close(work, rows);
       work.grow(needed);
     }
@@ -93,7 +93,7 @@ export class NeighborSampler implements Sampler<Ids, Batch> {
     const rows = new Int32Array(ids.length);
     const work = this.#open(ids.length);
     for (;;) {
-      const needed = await asyncKernels.sampleNeighbors(...work.call(ids, rows, time));
+      const needed = await asyncKernels.sampleNeighbors(work.call(ids, rows, time));
       if (needed === 0) return this.#close(work, rows);
       work.grow(needed);
     }

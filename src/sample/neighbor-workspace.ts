@@ -2,7 +2,7 @@
  * Arrays that one call of `sampleNeighbors` writes to, kept for the next call. A sampler has as many as calls were ever
  * under way together. Batches get copies of the part that is used, which is small beside what had to be reserved.
  */
-import type { Kernels } from '../native/index.js';
+import type { KernelArguments } from '../native/index.js';
 import type { BatchParts } from './batch.js';
 import { allocate, checkEdgeCount, mostNumbers } from './checks.js';
 import type { DrawTime } from './sampler.js';
@@ -73,14 +73,16 @@ export class NeighborWorkspace {
     this.#slots = zeros(this.#capacity);
   }
 
-  call(seeds: Int32Array, seedRows: Int32Array, time: DrawTime): Parameters<Kernels['sampleNeighbors']> {
+  call(seeds: Int32Array, seedRows: Int32Array, time: DrawTime): KernelArguments<'sampleNeighbors'> {
     const { offsets, indices, sums } = this.#graph;
     const { fanouts, drops, replace } = this.#settings;
-    return [
-      ...([offsets, indices, sums, seeds, seeds.length, fanouts, drops, fanouts.length, replace] as const),
-      ...([time.key, time.step, 0, this.#map, seedRows, this.#nodeIds, this.#trees] as const),
-      ...([this.#offsets, this.#indices, this.#slots, this.#perHop, this.#capacity] as const),
-    ];
+    return {
+      ...{ offsets, indices, weights: sums, seeds, numSeeds: seeds.length },
+      ...{ fanouts, drops, hops: fanouts.length, replace, key: time.key, step: time.step, tag: 0 },
+      ...{ map: this.#map, seedRows, nodeIds: this.#nodeIds, trees: this.#trees, perHop: this.#perHop },
+      ...{ localOffsets: this.#offsets, localIndices: this.#indices, slots: this.#slots },
+      capacity: this.#capacity,
+    };
   }
 
   /** Copies what the last call wrote. */

@@ -9,7 +9,7 @@
  * walks.walk(0, 3); // nodes of walk 3 from the first seed
  */
 import type { Graph } from '../graph/index.js';
-import { asyncKernels, type Kernels, kernels } from '../native/index.js';
+import { asyncKernels, type KernelArguments, kernels } from '../native/index.js';
 import type { Ids } from '../tensor/index.js';
 import { checkIds } from '../tensor/ops/common.js';
 import { checkInteger, checkNumber, expected, ValueError } from '../util/errors.js';
@@ -101,17 +101,17 @@ export class RandomWalkSampler implements Sampler<Ids, Walks> {
 
   sample(seeds: Ids, at?: SampleTime): Walks {
     const call = this.#call(seeds, at);
-    kernels().randomWalk(...call);
+    kernels().randomWalk(call);
     return this.#finish(call);
   }
 
   async sampleAsync(seeds: Ids, at?: SampleTime): Promise<Walks> {
     const call = this.#call(seeds, at);
-    await asyncKernels.randomWalk(...call);
+    await asyncKernels.randomWalk(call);
     return this.#finish(call);
   }
 
-  #call(seeds: Ids, at: SampleTime | undefined): Parameters<Kernels['randomWalk']> {
+  #call(seeds: Ids, at: SampleTime | undefined): KernelArguments<'randomWalk'> {
     const { offsets, indices, numNodes } = this.#graph;
     const starts = checkIds(name, 'seeds', seeds, numNodes).slice();
     const { key, step } = this.#keys.at(at);
@@ -120,14 +120,16 @@ export class RandomWalkSampler implements Sampler<Ids, Walks> {
       walks: this.#walks,
       '(length + 1)': this.#length + 1,
     });
-    return [
-      ...([offsets, indices, this.#sorted, starts, starts.length, this.#walks, this.#length] as const),
-      ...([this.#restart, ...this.#chances, key, step, out] as const),
-    ];
+    const [back, near, far] = this.#chances;
+    return {
+      ...{ offsets, indices, sorted: this.#sorted, starts, count: starts.length },
+      ...{ walks: this.#walks, length: this.#length, restart: this.#restart, back, near, far },
+      ...{ key, step, out },
+    };
   }
 
-  #finish(call: Parameters<Kernels['randomWalk']>): Walks {
-    return new Walks(call[13], call[4], this.#walks, this.#length);
+  #finish({ out, count }: KernelArguments<'randomWalk'>): Walks {
+    return new Walks(out, count, this.#walks, this.#length);
   }
 }
 

@@ -4,7 +4,7 @@
  * Room is made for all that the fan-out can take. Only with a fan-out of −1 or a very large one the kernel may ask for more.
  */
 import type { TemporalMoment } from '../graph/index.js';
-import type { Kernels } from '../native/index.js';
+import type { KernelArguments } from '../native/index.js';
 import { checkEdgeCount } from './checks.js';
 import type { DrawTime } from './sampler.js';
 import { TemporalHop } from './temporal-hop.js';
@@ -74,15 +74,17 @@ export class HopWork {
     this.#spans = new Float32Array(this.#capacity);
   }
 
-  call(): Parameters<Kernels['sampleTemporalHop']> {
+  call(): KernelArguments<'sampleTemporalHop'> {
     const { moment, weights, rows, fanout, draw, tag, from, to } = this.#request;
     const { strategy, propTime, unique } = this.#rules;
-    return [
-      ...([moment.starts, moment.neighbors, moment.rows, moment.time, moment.numEvents, weights] as const),
-      ...([this.#nodes, this.#times, this.#cutoffs, rows.nodes.length, strategy, fanout, from, to] as const),
-      ...([propTime, unique, draw.key, draw.step, tag] as const),
-      ...([this.#indptr, this.#sources, this.#eventRows, this.#spans, this.#capacity] as const),
-    ];
+    return {
+      ...{ starts: moment.starts, neighbors: moment.neighbors, rows: moment.rows, time: moment.time },
+      ...{ limit: moment.numEvents, weights },
+      ...{ nodes: this.#nodes, times: this.#times, cutoffs: this.#cutoffs, numDst: rows.nodes.length },
+      ...{ strategy, fanout, from, to, propTime, unique, key: draw.key, step: draw.step, tag },
+      ...{ indptr: this.#indptr, sources: this.#sources, eventRows: this.#eventRows, spans: this.#spans },
+      capacity: this.#capacity,
+    };
   }
 
   /** Takes what the kernel returned; false when there is now more room and it must run again. */

@@ -128,7 +128,7 @@ export class TemporalNeighborSampler implements Sampler<TemporalSeeds, TemporalS
   sample(seeds: TemporalSeeds, at?: SampleTime): TemporalSample {
     const steps = this.#steps(seeds, at);
     let step = steps.next();
-    while (step.done !== true) step = steps.next(kernels().sampleTemporalHop(...step.value.call()));
+    while (step.done !== true) step = steps.next(kernels().sampleTemporalHop(step.value.call()));
     return step.value;
   }
 
@@ -136,7 +136,7 @@ export class TemporalNeighborSampler implements Sampler<TemporalSeeds, TemporalS
   async sampleAsync(seeds: TemporalSeeds, at?: SampleTime): Promise<TemporalSample> {
     const steps = this.#steps(seeds, at);
     let step = steps.next();
-    while (step.done !== true) step = steps.next(await asyncKernels.sampleTemporalHop(...step.value.call()));
+    while (step.done !== true) step = steps.next(await asyncKernels.sampleTemporalHop(step.value.call()));
     return step.value;
   }
 

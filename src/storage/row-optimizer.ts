@@ -236,17 +236,17 @@ class RowSGD extends BaseRowOptimizer {
   ): void | Promise<void> {
     const momentum = states[0] ?? null;
     const rate = this.learningRate;
-    return run.sgdStepRows(
-      values,
+    return run.sgdStepRows({
+      p: values,
       ids,
-      gradient,
-      momentum,
-      ids.length,
+      g: gradient,
+      buffer: momentum,
+      n: ids.length,
       width,
-      rate,
-      this.#momentum,
-      this.#weightDecay,
-    );
+      lr: rate,
+      momentum: this.#momentum,
+      weightDecay: this.#weightDecay,
+    });
   }
 }
 
@@ -286,7 +286,17 @@ class RowAdagrad extends BaseRowOptimizer {
   ): void | Promise<void> {
     const rate = this.learningRate / (1 + (this.steps - 1) * this.#decay);
     const decay = this.#weightDecay;
-    return run.adagradStepRows(values, ids, gradient, states[0], ids.length, width, rate, this.#eps, decay);
+    return run.adagradStepRows({
+      p: values,
+      ids,
+      g: gradient,
+      sum: states[0],
+      n: ids.length,
+      width,
+      lr: rate,
+      eps: this.#eps,
+      weightDecay: decay,
+    });
   }
 }
 
@@ -330,23 +340,23 @@ class RowAdam extends BaseRowOptimizer {
     const [m, v] = states;
     const rate = this.learningRate;
     const decay = this.#weightDecay;
-    return run.adamStepRows(
-      values,
+    return run.adamStepRows({
+      p: values,
       ids,
-      gradient,
+      g: gradient,
       m,
       v,
       n,
       width,
-      rate,
+      lr: rate,
       beta1,
       beta2,
-      this.#eps,
-      decay,
-      false,
+      eps: this.#eps,
+      weightDecay: decay,
+      decoupled: false,
       c1,
       c2,
-    );
+    });
   }
 }
 

@@ -15,6 +15,7 @@ import {
   reduceCode,
   referenceKernels,
 } from '#internal/native/index.js';
+import { byPosition } from '../native/kernel-calls.js';
 import { useWebGpu } from './use-webgpu.js';
 
 const webgpu = useWebGpu();
@@ -45,10 +46,10 @@ async function both(
     memory.set(i, array);
     return array;
   });
-  (webgpu.device.kernels[name] as (...a: unknown[]) => void)(...held);
+  byPosition(webgpu.device.kernels, name)(...held);
   const results = await Promise.all(out.map((i) => webgpu.device.download(memory.get(i) as never)));
   for (const array of memory.values()) array.release();
-  (referenceKernels[name] as (...a: unknown[]) => void)(...args);
+  byPosition(referenceKernels, name)(...args);
   for (const [k, i] of out.entries()) expect(worst(results[k], args[i] as TypedArray)).toBeLessThan(1e-4);
   return results;
 }

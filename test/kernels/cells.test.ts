@@ -40,17 +40,17 @@ describe.each(implementations)('cells: %s', (_, kernels) => {
     kernels.rnnCell(none, none, none, 0, true);
     kernels.timeEncode(none, new Float32Array(2), new Float32Array(2), none, 0, 2);
     const gw = new Float32Array([1, 1]);
-    kernels.timeEncodeBackward(
-      none,
-      new Float32Array(2),
-      new Float32Array(2),
-      none,
-      none,
+    kernels.timeEncodeBackward({
+      t: none,
+      w: new Float32Array(2),
+      b: new Float32Array(2),
+      gy: none,
+      gt: none,
       gw,
-      new Float32Array(2),
-      0,
-      2,
-    );
+      gb: new Float32Array(2),
+      n: 0,
+      d: 2,
+    });
     expect([...gw]).toEqual([0, 0]);
   });
 
@@ -98,7 +98,7 @@ describe.each(implementations)('cells: %s', (_, kernels) => {
       return y;
     };
     const [gt, gw, gb] = [zeros('f64', 6), zeros('f64', 9), zeros('f64', 9)];
-    kernels.timeEncodeBackward(t, w, b, gy, gt, gw, gb, 6, 9);
+    kernels.timeEncodeBackward({ t, w, b, gy, gt, gw, gb, n: 6, d: 9 });
     expectClose(gt, differences(forward, t, gy), 'f64', looseness);
     expectClose(gw, differences(forward, w, gy), 'f64', looseness);
     expectClose(gb, differences(forward, b, gy), 'f64', looseness);
@@ -178,13 +178,13 @@ describe.skipIf(nativeKernels === null)('cells: native = reference', () => {
         const run = (kernels: Kernels) => {
           const [y, gt, gw, gb] = [n * d, n, d, d].map((size) => zeros(type, size));
           kernels.timeEncode(t, w, b, y, n, d);
-          kernels.timeEncodeBackward(t, w, b, gy, gt, gw, gb, n, d);
+          kernels.timeEncodeBackward({ t, w, b, gy, gt, gw, gb, n, d });
           // Each term of gw carries a time of up to 1000; compare at that scale.
           return [y, gt, gb, gw.map((g) => g / 1000)];
         };
         const want = run(referenceKernels);
         for (const [i, got] of run(native).entries()) expectClose(got, want[i], type);
-        native.timeEncodeBackward(t, w, b, gy, null, zeros(type, d), zeros(type, d), n, d);
+        native.timeEncodeBackward({ t, w, b, gy, gt: null, gw: zeros(type, d), gb: zeros(type, d), n, d });
       }
     }
   });
@@ -203,7 +203,7 @@ describe.skipIf(nativeKernels === null)('cells: native = reference', () => {
       kernels.rnnCell(gi, gh, plain, plain.length, false);
       kernels.rnnCellBackward(gi, plain, gplain, plain.length, false);
       kernels.timeEncode(t, w, b, y, batch, d);
-      kernels.timeEncodeBackward(t, w, b, y, gt, gw, gb, batch, d);
+      kernels.timeEncodeBackward({ t, w, b, gy: y, gt, gw, gb, n: batch, d });
       return results;
     });
   });

@@ -112,7 +112,7 @@ for (const [name, kernels] of [
         const mask = zeros('f32', dense.length);
         k.dropoutRows(dense, rows, mask, 30, 50, 0.3, key);
         const y = zeros('f32', x.length);
-        k.dropoutEntries(x, offsets, columns, given, y, 30, 50, 0.3, key);
+        k.dropoutEntries({ x, offsets, columns, ids: given, y, rows: 30, width: 50, p: 0.3, key });
         for (let r = 0; r < 30; r++)
           for (let e = offsets[r]; e < offsets[r + 1]; e++) expect(y[e]).toBe(mask[r * 50 + columns[e]]);
       }
@@ -138,7 +138,7 @@ describe.skipIf(nativeKernels === null)('native = reference, bit for bit', () =>
       const x = randomFloats(type, columns.length);
       const both = [referenceKernels, nativeKernels as Kernels].map((k) => {
         const y = zeros(type, x.length + 1).fill(9);
-        k.dropoutEntries(x, offsets, columns, ids, y, 60, 50, p, key);
+        k.dropoutEntries({ x, offsets, columns, ids, y, rows: 60, width: 50, p, key });
         return y;
       });
       expectSameBytes(both[1], both[0], `entries, p ${p}`);
@@ -166,17 +166,17 @@ describe.skipIf(nativeKernels === null)('native = reference, bit for bit', () =>
         k.dropoutRows(randomFloats(type, rows.length), idsOf(20011), rows, 20011, 9, 0.5, key);
         const { offsets, columns, ids } = sparse(400);
         const entries = zeros(type, columns.length);
-        k.dropoutEntries(
-          randomFloats(type, entries.length),
+        k.dropoutEntries({
+          x: randomFloats(type, entries.length),
           offsets,
           columns,
           ids,
-          entries,
-          400,
-          50,
-          0.5,
+          y: entries,
+          rows: 400,
+          width: 50,
+          p: 0.5,
           key,
-        );
+        });
         return [y, rows, entries];
       }),
     );

@@ -43,18 +43,25 @@ function run(k: Kernels, op: number, type: FloatType, size: Sizes, masked: boole
   const gRead = zeros(type, (2 * edges + chunks * n) * width + 1).fill(7);
   const gRelations = zeros(type, edges * width + 1).fill(7);
   const call = (to: FloatArray, ...g: (FloatArray | null)[]): void =>
-    k.edgeSoftmaxLoss(
+    k.edgeSoftmaxLoss({
       op,
-      randomFloats(type, rowCount * width, 1, -0.7, 0.7),
-      randomIds(edges, rowCount, 2),
-      randomIds(edges, rowCount, 3),
-      plain ? null : randomFloats(type, relationCount * width, 4, -0.7, 0.7),
-      plain ? null : randomIds(edges, relationCount, 5),
-      randomIds(chunks * n, rowCount, 6),
-      masked ? offsets : null,
-      masked ? positions : null,
-      ...([to, g[0], g[1], edges, width, chunks, n, 0.5] as const),
-    );
+      rows: randomFloats(type, rowCount * width, 1, -0.7, 0.7),
+      sources: randomIds(edges, rowCount, 2),
+      targets: randomIds(edges, rowCount, 3),
+      table: plain ? null : randomFloats(type, relationCount * width, 4, -0.7, 0.7),
+      relations: plain ? null : randomIds(edges, relationCount, 5),
+      negatives: randomIds(chunks * n, rowCount, 6),
+      maskOffsets: masked ? offsets : null,
+      maskPositions: masked ? positions : null,
+      loss: to,
+      gRead: g[0],
+      gRelations: g[1],
+      edges,
+      width,
+      chunks,
+      n,
+      scale: 0.5,
+    });
   call(loss, gRead, plain ? null : gRelations);
   call(alone, null, null);
   expectSameBytes(alone, loss);

@@ -47,7 +47,7 @@ function forward(k: Kernels, type: FloatType, sizes: Sizes, relu: boolean, biase
   const [m, n, k1, k2] = sizes;
   const { a1, b1, a2, b2, bias } = inputs(type, sizes);
   const c = zeros(type, m * n + 1).fill(7);
-  k.gemmPair(a1, b1, k1, a2, b2, k2, biased ? bias : null, c, m, n, relu);
+  k.gemmPair({ a1, b1, k1, a2, b2, k2, bias: biased ? bias : null, c, m, n, relu });
   return c;
 }
 
@@ -56,10 +56,10 @@ function backward(k: Kernels, type: FloatType, sizes: Sizes, masked: boolean): F
   const { a1, a2, g } = inputs(type, sizes);
   const y = masked ? randomFloats(type, m * n, 7).map((v) => Math.max(v, 0)) : null;
   const [gb1, gb2, gbias] = [n * k1, n * k2, n].map((size) => zeros(type, size + 1).fill(7));
-  k.gemmPairBackward(g, y, a1, gb1, k1, a2, gb2, k2, gbias, m, n);
+  k.gemmPairBackward({ g, y, a1, gb1, k1, a2, gb2, k2, gbias, m, n });
   // Without a bias the weights' gradients are the same.
   const [again1, again2] = [gb1, gb2].map((want) => zeros(type, want.length).fill(7));
-  k.gemmPairBackward(g, y, a1, again1, k1, a2, again2, k2, null, m, n);
+  k.gemmPairBackward({ g, y, a1, gb1: again1, k1, a2, gb2: again2, k2, gbias: null, m, n });
   expectSameBytes(again1, gb1);
   expectSameBytes(again2, gb2);
   return [gb1, gb2, gbias];
@@ -93,8 +93,19 @@ describe.runIf(nativeKernels !== null)('native', () => {
       const [m, n, k1, k2] = sizes;
       const { a1, b1, a2, b2, bias } = inputs(type, sizes);
       const c = zeros(type, m * n + 1).fill(7);
-      native.gemm(a1, b1, bias, c, m, n, k1, false, true, false);
-      native.gemm(a2, b2, null, c, m, n, k2, false, true, true);
+      native.gemm({ a: a1, b: b1, bias, c, m, n, k: k1, transA: false, transB: true, accumulate: false });
+      native.gemm({
+        a: a2,
+        b: b2,
+        bias: null,
+        c,
+        m,
+        n,
+        k: k2,
+        transA: false,
+        transB: true,
+        accumulate: true,
+      });
       expectSameBytes(forward(native, type, sizes, false, true), c);
       native.unary(12, c, c, m * n, 0);
       expectSameBytes(forward(native, type, sizes, true, true), c);
@@ -104,10 +115,34 @@ describe.runIf(nativeKernels !== null)('native', () => {
   it('lets NaN through relu, forward and backward', () => {
     const [y, g] = [zeros('f32', 20), zeros('f32', 20)];
     const a = zeros('f32', 20).fill(NaN);
-    native.gemmPair(a, zeros('f32', 1), 1, a, zeros('f32', 1), 1, null, y, 20, 1, true);
+    native.gemmPair({
+      a1: a,
+      b1: zeros('f32', 1),
+      k1: 1,
+      a2: a,
+      b2: zeros('f32', 1),
+      k2: 1,
+      bias: null,
+      c: y,
+      m: 20,
+      n: 1,
+      relu: true,
+    });
     expect(y.every(Number.isNaN)).toBe(true);
     const ones = zeros('f32', 20).fill(1);
-    native.gemmPairBackward(ones, y, ones, g, 1, ones, zeros('f32', 1), 1, null, 20, 1);
+    native.gemmPairBackward({
+      g: ones,
+      y,
+      a1: ones,
+      gb1: g,
+      k1: 1,
+      a2: ones,
+      gb2: zeros('f32', 1),
+      k2: 1,
+      gbias: null,
+      m: 20,
+      n: 1,
+    });
     expect(g[0]).toBe(20);
   });
 });

@@ -52,7 +52,7 @@ interface Product {
 function multiply(kernels: Kernels, type: FloatType, a: FloatArray, b: FloatArray, p: Product): FloatArray {
   const c = p.start?.slice() ?? zeros(type, p.m * p.n).fill(NaN);
   const { transA = false, transB = false, bias = null } = p;
-  kernels.gemm(a, b, bias, c, p.m, p.n, p.k, transA, transB, p.start !== undefined);
+  kernels.gemm({ a, b, bias, c, m: p.m, n: p.n, k: p.k, transA, transB, accumulate: p.start !== undefined });
   return c;
 }
 
@@ -87,8 +87,8 @@ describe.runIf(nativeKernels !== null)('gemm', () => {
       for (const [transA, transB] of transposes) {
         const got = zeros(type, batch * m * n);
         const want = zeros(type, batch * m * n);
-        native.gemmBatched(a, b, got, batch, m, n, k, transA, transB, false);
-        referenceKernels.gemmBatched(a, b, want, batch, m, n, k, transA, transB, false);
+        native.gemmBatched({ a, b, c: got, batch, m, n, k, transA, transB, accumulate: false });
+        referenceKernels.gemmBatched({ a, b, c: want, batch, m, n, k, transA, transB, accumulate: false });
         expectClose(got, want, type, 4);
       }
     });

@@ -73,26 +73,26 @@ function runAttention(
   const ids = byId ? entryIds(s) : null;
   const y = zeros(type, s.rows * heads * width).fill(9);
   const lse = zeros(type, s.rows * heads).fill(9);
-  kernels.gatAttention(
+  kernels.gatAttention({
     z,
     el,
     er,
     ee,
-    s.offsets,
-    s.indices,
+    offsets: s.offsets,
+    indices: s.indices,
     ids,
-    random,
+    key: random,
     drop,
     y,
     lse,
-    s.rows,
+    rows: s.rows,
     heads,
     width,
     slope,
-  );
+  });
   const attention = zeros(type, s.entries * heads + 1).fill(9);
   const gscore = zeros(type, s.entries * heads + 1).fill(9);
-  kernels.gatAttentionBackward(
+  kernels.gatAttentionBackward({
     z,
     el,
     er,
@@ -100,18 +100,18 @@ function runAttention(
     y,
     lse,
     gy,
-    s.offsets,
-    s.indices,
+    offsets: s.offsets,
+    indices: s.indices,
     ids,
-    random,
+    key: random,
     drop,
     attention,
     gscore,
-    s.rows,
+    rows: s.rows,
     heads,
     width,
     slope,
-  );
+  });
   return [y, lse, attention, gscore];
 }
 
@@ -129,29 +129,41 @@ function runGatv2(
   const ee = extra ? randomFloats(type, s.entries * all, 4) : null;
   const gout = randomFloats(type, s.entries * heads, 5);
   const out = zeros(type, s.entries * heads + 1).fill(9);
-  kernels.gatv2Scores(xl, xr, a, ee, s.offsets, s.indices, out, s.rows, heads, width, slope);
+  kernels.gatv2Scores({
+    xl,
+    xr,
+    a,
+    ee,
+    offsets: s.offsets,
+    indices: s.indices,
+    out,
+    rows: s.rows,
+    heads,
+    width,
+    slope,
+  });
   const gxr = zeros(type, s.rows * all).fill(9);
   const ga = zeros(type, all).fill(9);
   const gee = extra ? zeros(type, s.entries * all).fill(9) : null;
-  kernels.gatv2ScoresBackward(
+  kernels.gatv2ScoresBackward({
     xl,
     xr,
     a,
     ee,
     gout,
-    s.offsets,
-    s.indices,
+    offsets: s.offsets,
+    indices: s.indices,
     gxr,
     ga,
     gee,
-    s.rows,
+    rows: s.rows,
     heads,
     width,
     slope,
-  );
+  });
   const gxl = zeros(type, s.sources * all).fill(9);
   const { offsets, indices, slots } = s.out;
-  kernels.gatv2ScoresBackwardSource(
+  kernels.gatv2ScoresBackwardSource({
     xl,
     xr,
     a,
@@ -161,11 +173,11 @@ function runGatv2(
     indices,
     slots,
     gxl,
-    s.sources,
+    rows: s.sources,
     heads,
     width,
     slope,
-  );
+  });
   return gee === null ? [out, gxr, ga, gxl] : [out, gxr, ga, gxl, gee];
 }
 
@@ -202,27 +214,39 @@ describe.each(implementations)('attention: %s', (_, kernels) => {
       const weights = alpha.slice();
       if (drop > 0) kernels.dropout(alpha, weights, n, drop, key);
       const want = new Float64Array(s.rows * heads * width);
-      kernels.spmm(
-        reduceCode.sum,
-        z,
-        weights,
-        null,
-        null,
-        s.offsets,
-        s.indices,
-        null,
-        want,
-        null,
-        s.rows,
-        s.sources,
-        heads * width,
-        heads,
-        false,
-        0,
-        false,
-      );
+      kernels.spmm({
+        op: reduceCode.sum,
+        x: z,
+        w: weights,
+        xScale: null,
+        yScale: null,
+        offsets: s.offsets,
+        indices: s.indices,
+        slots: null,
+        y: want,
+        arg: null,
+        rows: s.rows,
+        xRows: s.sources,
+        width: heads * width,
+        wCols: heads,
+        hasSelf: false,
+        self: 0,
+        accumulate: false,
+      });
       const dots = new Float64Array(n);
-      kernels.sddmm(z, gy, null, null, null, s.offsets, s.indices, dots, s.rows, heads * width, heads);
+      kernels.sddmm({
+        x: z,
+        y: gy,
+        xScale: null,
+        yScale: null,
+        arg: null,
+        offsets: s.offsets,
+        indices: s.indices,
+        out: dots,
+        rows: s.rows,
+        width: heads * width,
+        heads,
+      });
       const galpha = dots.slice();
       if (drop > 0) kernels.dropout(dots, galpha, n, drop, key);
       const gscores = new Float64Array(n);

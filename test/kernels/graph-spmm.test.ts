@@ -50,30 +50,41 @@ function runSpmm(kernels: Kernels, s: Structure, type: FloatType, c: Case) {
   const slots = c.shuffled ? Int32Array.from({ length: s.entries }, (_, p) => s.entries - 1 - p) : null;
   const y = randomFloats(type, s.rows * width + 1, 5);
   const arg = indexed ? new Int32Array(s.rows * width).fill(7) : null;
-  kernels.spmm(
-    reduceCode[c.op],
+  kernels.spmm({
+    op: reduceCode[c.op],
     x,
     w,
     xScale,
     yScale,
-    s.offsets,
-    s.indices,
+    offsets: s.offsets,
+    indices: s.indices,
     slots,
     y,
     arg,
-    s.rows,
-    s.sources,
+    rows: s.rows,
+    xRows: s.sources,
     width,
     wCols,
-    c.self !== undefined,
-    c.self ?? 0,
-    c.accumulate ?? false,
-  );
+    hasSelf: c.self !== undefined,
+    self: c.self ?? 0,
+    accumulate: c.accumulate ?? false,
+  });
   const gx = randomFloats(type, s.sources * width + 1, 6);
   if (arg !== null && slots === null) {
     const { out } = s;
     const gy = randomFloats(type, s.rows * width, 7);
-    kernels.spmmArgBackward(gy, w, arg, out.offsets, out.indices, out.slots, gx, s.sources, width, wCols);
+    kernels.spmmArgBackward({
+      gy,
+      w,
+      arg,
+      offsets: out.offsets,
+      indices: out.indices,
+      slots: out.slots,
+      gx,
+      rows: s.sources,
+      width,
+      wCols,
+    });
   }
   return { y, arg, gx };
 }
@@ -100,7 +111,19 @@ function runSddmm(
     }
   }
   const out = zeros(type, s.entries * heads + 1).fill(9);
-  kernels.sddmm(x, y, xScale, yScale, arg, s.offsets, s.indices, out, s.rows, width, heads);
+  kernels.sddmm({
+    x,
+    y,
+    xScale,
+    yScale,
+    arg,
+    offsets: s.offsets,
+    indices: s.indices,
+    out,
+    rows: s.rows,
+    width,
+    heads,
+  });
   return out;
 }
 
@@ -116,25 +139,25 @@ describe.each(implementations)('spmm: %s', (_, kernels) => {
     y = new Float64Array(6),
   ) => {
     const arg = new Int32Array(6);
-    kernels.spmm(
-      reduceCode[op],
+    kernels.spmm({
+      op: reduceCode[op],
       x,
       w,
-      null,
-      null,
+      xScale: null,
+      yScale: null,
       offsets,
       indices,
-      null,
+      slots: null,
       y,
       arg,
-      3,
-      3,
-      2,
-      1,
+      rows: 3,
+      xRows: 3,
+      width: 2,
+      wCols: 1,
       hasSelf,
       self,
-      y[0] !== 0,
-    );
+      accumulate: y[0] !== 0,
+    });
     return [[...y], [...arg]];
   };
 
@@ -167,25 +190,25 @@ describe.each(implementations)('spmm: %s', (_, kernels) => {
       const arg = new Int32Array(1);
       const row = Int32Array.of(0, 4);
       const from = Int32Array.of(0, 1, 2, 1);
-      kernels.spmm(
-        reduceCode[op],
-        values,
-        null,
-        null,
-        null,
-        row,
-        from,
-        null,
+      kernels.spmm({
+        op: reduceCode[op],
+        x: values,
+        w: null,
+        xScale: null,
+        yScale: null,
+        offsets: row,
+        indices: from,
+        slots: null,
         y,
         arg,
-        1,
-        3,
-        1,
-        1,
-        false,
-        0,
-        false,
-      );
+        rows: 1,
+        xRows: 3,
+        width: 1,
+        wCols: 1,
+        hasSelf: false,
+        self: 0,
+        accumulate: false,
+      });
       expect(y[0]).toBeNaN();
       expect(arg[0]).toBe(1);
     }

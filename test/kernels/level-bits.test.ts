@@ -43,7 +43,7 @@ function products(kernels: Kernels, type: FloatType): Cases {
       [true, true],
     ]) {
       const c = randomFloats(type, m * n, 4);
-      kernels.gemm(a, b, bias, c, m, n, k, transA, transB, true);
+      kernels.gemm({ a, b, bias, c, m, n, k, transA, transB, accumulate: true });
       found[`gemm ${type} ${m}x${n}x${k}${transA ? ' aT' : ''}${transB ? ' bT' : ''}`] = digest(c);
     }
   }
@@ -63,10 +63,10 @@ function pairsOfProducts(kernels: Kernels, type: FloatType): Cases {
     const c = zeros(type, m * n);
     const b1 = randomFloats(type, n * k1, 3);
     const b2 = randomFloats(type, n * k2, 4);
-    kernels.gemmPair(a1, b1, k1, a2, b2, k2, bias, c, m, n, true);
+    kernels.gemmPair({ a1, b1, k1, a2, b2, k2, bias, c, m, n, relu: true });
     const [gb1, gb2, gbias] = [zeros(type, n * k1), zeros(type, n * k2), zeros(type, n)];
     const g = randomFloats(type, m * n, 6);
-    kernels.gemmPairBackward(g, c, a1, gb1, k1, a2, gb2, k2, gbias, m, n);
+    kernels.gemmPairBackward({ g, y: c, a1, gb1, k1, a2, gb2, k2, gbias, m, n });
     found[`gemmPair ${type} ${m}x${n}x${k1}+${k2}`] = digest(c, gb1, gb2, gbias);
   }
   return found;
@@ -125,7 +125,7 @@ function rowwise(kernels: Kernels, type: FloatType): Cases {
     const [mean, rstd, sums] = [zeros(type, rows), zeros(type, rows), zeros(type, rows)];
     kernels.softmax(x, soft, rows, cols);
     kernels.logSoftmax(x, logSoft, rows, cols);
-    kernels.layerNorm(x, null, null, norm, mean, rstd, rows, cols, 1e-5);
+    kernels.layerNorm({ x, gamma: null, beta: null, y: norm, mean, rstd, rows, cols, eps: 1e-5 });
     kernels.reduce(reduceCode.sum, x, sums, rows, cols, 1);
     found[`softmax ${type} ${rows}x${cols}`] = digest(soft, logSoft);
     found[`layerNorm ${type} ${rows}x${cols}`] = digest(norm, mean, rstd);
@@ -147,27 +147,39 @@ function neighbours(kernels: Kernels, type: FloatType): Cases {
     kernels.edgeSoftmax(randomFloats(type, entries * heads, 3), offsets, weights, rows, heads);
     const y = zeros(type, rows * width);
     const { sum } = reduceCode;
-    kernels.spmm(
-      sum,
+    kernels.spmm({
+      op: sum,
       x,
-      weights,
-      null,
-      null,
+      w: weights,
+      xScale: null,
+      yScale: null,
       offsets,
       indices,
-      null,
+      slots: null,
       y,
-      null,
+      arg: null,
       rows,
+      xRows: rows,
+      width,
+      wCols: heads,
+      hasSelf: true,
+      self: 0,
+      accumulate: false,
+    });
+    const dots = zeros(type, entries * heads);
+    kernels.sddmm({
+      x,
+      y,
+      xScale: null,
+      yScale: null,
+      arg: null,
+      offsets,
+      indices,
+      out: dots,
       rows,
       width,
       heads,
-      true,
-      0,
-      false,
-    );
-    const dots = zeros(type, entries * heads);
-    kernels.sddmm(x, y, null, null, null, offsets, indices, dots, rows, width, heads);
+    });
     found[`neighbours ${type} ${width}`] = digest(weights, y, dots);
   }
   return found;

@@ -38,12 +38,33 @@ function layerNorm(
   const beta = affine ? randomFloats(type, cols, 4) : null;
   const [y, gx] = [zeros(type, n + 1).fill(7), zeros(type, n + 1).fill(7)];
   const [mean, rstd] = [zeros(type, rows + 1), zeros(type, rows + 1)];
-  k.layerNorm(x, gamma, beta, y, mean, rstd, rows, cols, EPS);
+  k.layerNorm({ x, gamma, beta, y, mean, rstd, rows, cols, eps: EPS });
   const [m, s] = [zeros(type, rows), zeros(type, rows)];
-  referenceKernels.layerNorm(x, null, null, zeros(type, n), m, s, rows, cols, EPS);
+  referenceKernels.layerNorm({
+    x,
+    gamma: null,
+    beta: null,
+    y: zeros(type, n),
+    mean: m,
+    rstd: s,
+    rows,
+    cols,
+    eps: EPS,
+  });
   const ggamma = affine ? zeros(type, cols + 1).fill(7) : null;
   const gbeta = affine ? zeros(type, cols + 1).fill(7) : null;
-  k.layerNormBackward(x, randomFloats(type, n, 5), gamma, m, s, gx, ggamma, gbeta, rows, cols);
+  k.layerNormBackward({
+    x,
+    gy: randomFloats(type, n, 5),
+    gamma,
+    mean: m,
+    rstd: s,
+    gx,
+    ggamma,
+    gbeta,
+    rows,
+    cols,
+  });
   return [y, mean, rstd, gx, ...(ggamma && gbeta ? [ggamma, gbeta] : [])];
 }
 
@@ -68,7 +89,18 @@ function batchNorm(
   const [y, gx] = [zeros(type, n + 1).fill(7), zeros(type, n + 1).fill(7)];
   const [ggamma, gbeta] = [zeros(type, cols + 1).fill(7), zeros(type, cols + 1).fill(7)];
   k.batchNorm(x, m, s, gamma, beta, y, rows, cols);
-  k.batchNormBackward(x, randomFloats(type, n, 5), m, s, gamma, gx, ggamma, gbeta, rows, cols);
+  k.batchNormBackward({
+    x,
+    gy: randomFloats(type, n, 5),
+    mean: m,
+    rstd: s,
+    gamma,
+    gx,
+    ggamma,
+    gbeta,
+    rows,
+    cols,
+  });
   return [mean, variance, y, gx, ggamma, gbeta];
 }
 
@@ -85,7 +117,17 @@ for (const [implementation, kernels] of implementations) {
       const x = new Float32Array(3 * 20).fill(12345.678);
       const y = new Float32Array(60);
       const [mean, rstd] = [new Float32Array(3), new Float32Array(3)];
-      k.layerNorm(x, null, new Float32Array(20).fill(3), y, mean, rstd, 3, 20, EPS);
+      k.layerNorm({
+        x,
+        gamma: null,
+        beta: new Float32Array(20).fill(3),
+        y,
+        mean,
+        rstd,
+        rows: 3,
+        cols: 20,
+        eps: EPS,
+      });
       expect([...y]).toEqual(new Array(60).fill(3));
       expect([...mean]).toEqual(new Array(3).fill(Math.fround(12345.678)));
       expect(rstd[0]).toBeCloseTo(1 / Math.sqrt(EPS), 2);
@@ -93,7 +135,17 @@ for (const [implementation, kernels] of implementations) {
     it('carry NaN and spare the other rows', () => {
       const x = Float32Array.of(1, 2, 3, 1, NaN, 3);
       const y = new Float32Array(6);
-      k.layerNorm(x, null, null, y, new Float32Array(2), new Float32Array(2), 2, 3, EPS);
+      k.layerNorm({
+        x,
+        gamma: null,
+        beta: null,
+        y,
+        mean: new Float32Array(2),
+        rstd: new Float32Array(2),
+        rows: 2,
+        cols: 3,
+        eps: EPS,
+      });
       expect([...y].map(Number.isNaN)).toEqual([false, false, false, true, true, true]);
     });
     it('have no statistics without rows', () => {
@@ -115,8 +167,28 @@ for (const [implementation, kernels] of implementations) {
       const y = zeros('f32', x.length);
       const want = zeros('f64', x.length);
       const [rm, rs] = [zeros('f64', rows), zeros('f64', rows)];
-      k.layerNorm(x, null, null, y, zeros('f32', rows), zeros('f32', rows), rows, cols, EPS);
-      referenceKernels.layerNorm(Float64Array.from(x), null, null, want, rm, rs, rows, cols, EPS);
+      k.layerNorm({
+        x,
+        gamma: null,
+        beta: null,
+        y,
+        mean: zeros('f32', rows),
+        rstd: zeros('f32', rows),
+        rows,
+        cols,
+        eps: EPS,
+      });
+      referenceKernels.layerNorm({
+        x: Float64Array.from(x),
+        gamma: null,
+        beta: null,
+        y: want,
+        mean: rm,
+        rstd: rs,
+        rows,
+        cols,
+        eps: EPS,
+      });
       expectClose(y, want, 'f32');
     });
     it('have derivatives as gradients', () => {
@@ -134,12 +206,12 @@ function checkLayerNormGradient(k: Kernels): void {
   const [mean, rstd] = [zeros('f64', rows), zeros('f64', rows)];
   const y = zeros('f64', rows * cols);
   const value = (input: FloatArray): number => {
-    k.layerNorm(input, gamma, null, y, mean, rstd, rows, cols, EPS);
+    k.layerNorm({ x: input, gamma, beta: null, y, mean, rstd, rows, cols, eps: EPS });
     return dot(y, gy);
   };
   const gx = zeros('f64', rows * cols);
   value(x);
-  k.layerNormBackward(x, gy, gamma, mean, rstd, gx, null, null, rows, cols);
+  k.layerNormBackward({ x, gy, gamma, mean, rstd, gx, ggamma: null, gbeta: null, rows, cols });
   checkDifferences(x, gx, value);
 }
 
@@ -158,7 +230,18 @@ function checkBatchNormGradient(k: Kernels): void {
   };
   const gx = zeros('f64', rows * cols);
   value(x);
-  k.batchNormBackward(x, gy, mean, rstd, gamma, gx, zeros('f64', cols), zeros('f64', cols), rows, cols);
+  k.batchNormBackward({
+    x,
+    gy,
+    mean,
+    rstd,
+    gamma,
+    gx,
+    ggamma: zeros('f64', cols),
+    gbeta: zeros('f64', cols),
+    rows,
+    cols,
+  });
   checkDifferences(x, gx, value);
 }
 

@@ -34,7 +34,18 @@ type Step = (
 const sgd =
   (momentum: number, dampening: number, decay: number, nesterov: boolean): Step =>
   (kernels, p, g, [s], t, n) =>
-    kernels.sgdStep(p, g, momentum === 0 ? null : s, n, 0.1, momentum, dampening, decay, nesterov, t === 1);
+    kernels.sgdStep({
+      p,
+      g,
+      buffer: momentum === 0 ? null : s,
+      n,
+      lr: 0.1,
+      momentum,
+      dampening,
+      weightDecay: decay,
+      nesterov,
+      first: t === 1,
+    });
 const adagrad =
   (decay: number): Step =>
   (kernels, p, g, [s], _, n) =>
@@ -42,7 +53,21 @@ const adagrad =
 const adam =
   (decay: number, decoupled: boolean): Step =>
   (kernels, p, g, [m, v], t, n) =>
-    kernels.adamStep(p, g, m, v, n, 0.1, 0.8, 0.95, 1e-3, decay, decoupled, 1 - 0.8 ** t, 1 - 0.95 ** t);
+    kernels.adamStep({
+      p,
+      g,
+      m,
+      v,
+      n,
+      lr: 0.1,
+      beta1: 0.8,
+      beta2: 0.95,
+      eps: 1e-3,
+      weightDecay: decay,
+      decoupled,
+      c1: 1 - 0.8 ** t,
+      c2: 1 - 0.95 ** t,
+    });
 
 /** Three steps from p = [1, -2, 3, 0.5] with gradient(1 … 3) in f64, as torch.optim of PyTorch 1.13 makes them. */
 const golden: readonly (readonly [string, Step, readonly number[]])[] = [
@@ -113,24 +138,82 @@ describe.each(implementations)('optimisers: %s', (_, kernels) => {
     ][] = [
       [
         'sgd',
-        (p, [a]) => kernels.sgdStepRows(p, ids, g, a, n, width, 0.1, 0.9, 0.05),
-        (p, [a], k) => kernels.sgdStep(p, g, a, k, 0.1, 0.9, 0, 0.05, false, false),
+        (p, [a]) =>
+          kernels.sgdStepRows({ p, ids, g, buffer: a, n, width, lr: 0.1, momentum: 0.9, weightDecay: 0.05 }),
+        (p, [a], k) =>
+          kernels.sgdStep({
+            p,
+            g,
+            buffer: a,
+            n: k,
+            lr: 0.1,
+            momentum: 0.9,
+            dampening: 0,
+            weightDecay: 0.05,
+            nesterov: false,
+            first: false,
+          }),
       ],
       [
         'sgd without momentum',
-        (p) => kernels.sgdStepRows(p, ids, g, null, n, width, 0.1, 0, 0),
-        (p, _unused, k) => kernels.sgdStep(p, g, null, k, 0.1, 0, 0, 0, false, false),
+        (p) =>
+          kernels.sgdStepRows({ p, ids, g, buffer: null, n, width, lr: 0.1, momentum: 0, weightDecay: 0 }),
+        (p, _unused, k) =>
+          kernels.sgdStep({
+            p,
+            g,
+            buffer: null,
+            n: k,
+            lr: 0.1,
+            momentum: 0,
+            dampening: 0,
+            weightDecay: 0,
+            nesterov: false,
+            first: false,
+          }),
       ],
       [
         'adagrad',
-        (p, [a]) => kernels.adagradStepRows(p, ids, g, a, n, width, 0.1, 1e-3, 0.05),
+        (p, [a]) =>
+          kernels.adagradStepRows({ p, ids, g, sum: a, n, width, lr: 0.1, eps: 1e-3, weightDecay: 0.05 }),
         (p, [a], k) => kernels.adagradStep(p, g, a, k, 0.1, 1e-3, 0.05),
       ],
       ...[true, false].map((decoupled): (typeof cases)[number] => [
         'adam',
         (p, [a, b]) =>
-          kernels.adamStepRows(p, ids, g, a, b, n, width, 0.1, 0.8, 0.95, 1e-3, 0.05, decoupled, 0.4, 0.2),
-        (p, [a, b], k) => kernels.adamStep(p, g, a, b, k, 0.1, 0.8, 0.95, 1e-3, 0.05, decoupled, 0.4, 0.2),
+          kernels.adamStepRows({
+            p,
+            ids,
+            g,
+            m: a,
+            v: b,
+            n,
+            width,
+            lr: 0.1,
+            beta1: 0.8,
+            beta2: 0.95,
+            eps: 1e-3,
+            weightDecay: 0.05,
+            decoupled,
+            c1: 0.4,
+            c2: 0.2,
+          }),
+        (p, [a, b], k) =>
+          kernels.adamStep({
+            p,
+            g,
+            m: a,
+            v: b,
+            n: k,
+            lr: 0.1,
+            beta1: 0.8,
+            beta2: 0.95,
+            eps: 1e-3,
+            weightDecay: 0.05,
+            decoupled,
+            c1: 0.4,
+            c2: 0.2,
+          }),
       ]),
     ];
     for (const [name, sparse, dense] of cases) {
@@ -169,9 +252,45 @@ describe.skipIf(nativeKernels === null)('optimisers: native = reference', () => 
       const g = randomFloats('f32', ids.length * width, 3);
       const run = (kernels: Kernels) => {
         const [p, a, b] = [1, 2, 4].map((seed) => randomFloats('f32', rows * width, seed, 0.1, 1));
-        kernels.sgdStepRows(p, ids, g, a, ids.length, width, 0.1, 0.9, 0.05);
-        kernels.adagradStepRows(p, ids, g, b, ids.length, width, 0.1, 1e-8, 0);
-        kernels.adamStepRows(p, ids, g, a, b, ids.length, width, 0.1, 0.9, 0.99, 1e-8, 0.01, true, 0.5, 0.3);
+        kernels.sgdStepRows({
+          p,
+          ids,
+          g,
+          buffer: a,
+          n: ids.length,
+          width,
+          lr: 0.1,
+          momentum: 0.9,
+          weightDecay: 0.05,
+        });
+        kernels.adagradStepRows({
+          p,
+          ids,
+          g,
+          sum: b,
+          n: ids.length,
+          width,
+          lr: 0.1,
+          eps: 1e-8,
+          weightDecay: 0,
+        });
+        kernels.adamStepRows({
+          p,
+          ids,
+          g,
+          m: a,
+          v: b,
+          n: ids.length,
+          width,
+          lr: 0.1,
+          beta1: 0.9,
+          beta2: 0.99,
+          eps: 1e-8,
+          weightDecay: 0.01,
+          decoupled: true,
+          c1: 0.5,
+          c2: 0.3,
+        });
         return [p, a, b];
       };
       const want = run(referenceKernels);

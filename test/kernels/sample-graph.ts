@@ -66,29 +66,29 @@ export function runSample(kernels: Kernels, graph: Csc, options: SampleOptions):
   const indices = new Int32Array(capacity);
   const slots = new Int32Array(capacity);
   const perHop = new Int32Array(2 * hops + 1);
-  const status = kernels.sampleNeighbors(
-    graph.offsets,
-    graph.indices,
-    options.weights ?? null,
+  const status = kernels.sampleNeighbors({
+    offsets: graph.offsets,
+    indices: graph.indices,
+    weights: options.weights ?? null,
     seeds,
-    seeds.length,
-    Int32Array.from(options.fanouts),
-    options.drops === undefined ? null : Uint32Array.from(options.drops),
+    numSeeds: seeds.length,
+    fanouts: Int32Array.from(options.fanouts),
+    drops: options.drops === undefined ? null : Uint32Array.from(options.drops),
     hops,
-    options.replace ?? false,
-    options.key ?? Uint32Array.of(1, 2, 3, 4),
-    options.step ?? 0,
-    0,
+    replace: options.replace ?? false,
+    key: options.key ?? Uint32Array.of(1, 2, 3, 4),
+    step: options.step ?? 0,
+    tag: 0,
     map,
     seedRows,
-    nodes,
+    nodeIds: nodes,
     trees,
-    offsets,
-    indices,
+    localOffsets: offsets,
+    localIndices: indices,
     slots,
     perHop,
     capacity,
-  );
+  });
   const sum = (part: Int32Array) => part.reduce((a, b) => a + b, 0);
   const nodesPerHop = perHop.slice(0, hops + 1);
   const edgesPerHop = perHop.slice(hops + 1);

@@ -40,20 +40,32 @@ function runHop(kernels: Kernels, options: HopOptions) {
   const sources = new Int32Array(capacity);
   const eventRows = new Int32Array(capacity);
   const spans = new Float32Array(capacity);
-  const count = kernels.sampleTemporalHop(
-    ...([starts, neighbors, rows, time, numEvents, strategy === 2 ? weights : null] as const),
-    ...([nodes, times, cutoffs, numDst, strategy, fanout, from, to, propTime, unique] as const),
-    ...([
-      Uint32Array.of(1, 2, 3, 2 ** 32 - 1),
-      step,
-      257,
-      indptr,
-      sources,
-      eventRows,
-      spans,
-      capacity,
-    ] as const),
-  );
+  const count = kernels.sampleTemporalHop({
+    starts,
+    neighbors,
+    rows,
+    time,
+    limit: numEvents,
+    weights: strategy === 2 ? weights : null,
+    nodes,
+    times,
+    cutoffs,
+    numDst,
+    strategy,
+    fanout,
+    from,
+    to,
+    propTime,
+    unique,
+    key: Uint32Array.of(1, 2, 3, 2 ** 32 - 1),
+    step,
+    tag: 257,
+    indptr,
+    sources,
+    eventRows,
+    spans,
+    capacity,
+  });
   const edges = count < 0 ? 0 : indptr[numDst];
   const views = [
     ...[nodes, times, cutoffs].map((values) => values.subarray(0, Math.max(0, count))),

@@ -133,11 +133,26 @@ describe.skipIf(nativeKernels === null)('sampling kernels: native = reference', 
       map[7] = 0;
       nodes[0] = 7;
       const call = (capacity: number) =>
-        k.sampleHop(
-          ...([graph.offsets, graph.indices, null, seedsOf(50), 50, fanout, 0, false] as const),
-          ...([Uint32Array.of(1, 2, 3, 4), 5, 258, map, nodes, 1] as const),
-          ...([out[0], out[1], out[2], capacity] as const),
-        );
+        k.sampleHop({
+          offsets: graph.offsets,
+          indices: graph.indices,
+          weights: null,
+          frontier: seedsOf(50),
+          count: 50,
+          fanout,
+          drop: 0,
+          replace: false,
+          key: Uint32Array.of(1, 2, 3, 4),
+          step: 5,
+          tag: 258,
+          map,
+          nodeIds: nodes,
+          numNodes: 1,
+          localOffsets: out[0],
+          localIndices: out[1],
+          slots: out[2],
+          capacity,
+        });
       const short = call(10);
       const count = call(6000);
       // What lies behind the last node is nobody's.
@@ -156,25 +171,32 @@ describe.skipIf(nativeKernels === null)('sampling kernels: native = reference', 
       const offsets = new Int32Array(91);
       const slots = new Int32Array(6000);
       const call = (capacity: number) =>
-        k.drawNeighbors(
-          ...([part, null, nodes, 90, first, fanout, 0, false, key, 5, 258] as const),
-          ...([offsets, slots, capacity] as const),
-        );
+        k.drawNeighbors({
+          offsets: part,
+          weights: null,
+          nodes,
+          count: 90,
+          firstNode: first,
+          fanout,
+          drop: 0,
+          replace: false,
+          key,
+          step: 5,
+          tag: 258,
+          localOffsets: offsets,
+          slots,
+          capacity,
+        });
       return { short: call(10), edges: call(6000), offsets, slots };
     };
     const whole = [new Int32Array(91), new Int32Array(6000), new Int32Array(6000)];
-    referenceKernels.sampleHop(
-      ...([graph.offsets, graph.indices, null, nodes, 90, fanout, 0, false, key, 5, 258] as const),
-      ...([new Int32Array(500).fill(-1), new Int32Array(9000), 0, ...whole, 6000] as unknown as [
-        Int32Array,
-        Int32Array,
-        number,
-        Int32Array,
-        Int32Array,
-        Int32Array,
-        number,
-      ]),
-    );
+    const [localOffsets, localIndices, wholeSlots] = whole;
+    referenceKernels.sampleHop({
+      ...{ offsets: graph.offsets, indices: graph.indices, weights: null, frontier: nodes, count: 90 },
+      ...{ fanout, drop: 0, replace: false, key, step: 5, tag: 258 },
+      ...{ map: new Int32Array(500).fill(-1), nodeIds: new Int32Array(9000), numNodes: 0 },
+      ...{ localOffsets, localIndices, slots: wholeSlots, capacity: 6000 },
+    });
     for (const k of [native, referenceKernels]) {
       const { short, edges, offsets, slots } = run(k);
       expect(short).toBeLessThan(-10);
@@ -200,10 +222,22 @@ describe.skipIf(nativeKernels === null)('sampling kernels: native = reference', 
     const starts = seedsOf(700);
     const run = (k: Kernels) => {
       const out = new Int32Array(700 * 2 * 9);
-      k.randomWalk(
-        ...([graph.offsets, graph.indices, rows, starts, 700, 2, 8, restart] as const),
-        ...([2 ** 31, 2 ** 32 - 1, 2 ** 29, Uint32Array.of(1, 2, 3, 4), 6, out] as const),
-      );
+      k.randomWalk({
+        offsets: graph.offsets,
+        indices: graph.indices,
+        sorted: rows,
+        starts,
+        count: 700,
+        walks: 2,
+        length: 8,
+        restart,
+        back: 2 ** 31,
+        near: 2 ** 32 - 1,
+        far: 2 ** 29,
+        key: Uint32Array.of(1, 2, 3, 4),
+        step: 6,
+        out,
+      });
       return out;
     };
     expect(run(native)).toEqual(run(referenceKernels));
@@ -217,10 +251,21 @@ describe.skipIf(nativeKernels === null)('sampling kernels: native = reference', 
   ] as const)('sampleNegatives %s, for any number of threads', (_, byDegree, rows) => {
     const run = (k: Kernels) => {
       const out = new Int32Array(600 * 5);
-      k.sampleNegatives(
-        ...([graph.offsets, rows, graph.indices, graph.indices.length, seedsOf(600), 600, 5] as const),
-        ...([byDegree, 500, Uint32Array.of(1, 2, 3, 4), 6, 3, out] as const),
-      );
+      k.sampleNegatives({
+        offsets: graph.offsets,
+        sorted: rows,
+        population: graph.indices,
+        populationSize: graph.indices.length,
+        nodes: seedsOf(600),
+        count: 600,
+        perNode: 5,
+        byDegree,
+        numNodes: 500,
+        key: Uint32Array.of(1, 2, 3, 4),
+        step: 6,
+        tag: 3,
+        out,
+      });
       return out;
     };
     expect(run(native)).toEqual(run(referenceKernels));
@@ -232,10 +277,21 @@ describe.skipIf(nativeKernels === null)('sampling kernels: native = reference', 
     const almost = fromPairs(50, [...pairs, ...Array.from({ length: 50 }, (_, i) => [i, 1] as const)]);
     for (const k of [native, referenceKernels]) {
       const out = new Int32Array(6);
-      k.sampleNegatives(
-        ...([almost.offsets, almost.indices, null, 0, Int32Array.of(0, 1), 2, 3] as const),
-        ...([0, 50, Uint32Array.of(1, 2, 3, 4), 0, 0, out] as const),
-      );
+      k.sampleNegatives({
+        offsets: almost.offsets,
+        sorted: almost.indices,
+        population: null,
+        populationSize: 0,
+        nodes: Int32Array.of(0, 1),
+        count: 2,
+        perNode: 3,
+        byDegree: 0,
+        numNodes: 50,
+        key: Uint32Array.of(1, 2, 3, 4),
+        step: 0,
+        tag: 0,
+        out,
+      });
       expect([...out]).toEqual([20, 20, 20, -1, -1, -1]);
     }
   });
@@ -270,7 +326,17 @@ describe.skipIf(nativeKernels === null)('sampling kernels: native = reference', 
     const heavy = Int32Array.from({ length: 8 }, (_, v) => (v < 2 ? 3 : 1));
     const part = new Int32Array(8);
     const { offsets, indices } = path;
-    const cut = native.metisPartitionWeighted(offsets, indices, edgeWeights, heavy, 1, 8, 2, 1, part);
+    const cut = native.metisPartitionWeighted({
+      offsets,
+      indices,
+      edgeWeights,
+      nodeWeights: heavy,
+      constraints: 1,
+      n: 8,
+      parts: 2,
+      seed: 1,
+      out: part,
+    });
     if (cut === -1) return;
     expect(cut).toBe(1);
     expect([...part].map((p) => (p === part[0] ? 0 : 1))).toEqual([0, 0, 1, 1, 1, 1, 1, 1]);

@@ -51,15 +51,15 @@ function scores(k: Kernels, op: number, type: FloatType, size: Sizes): FloatArra
   const { edges, chunks, n, width } = size;
   const { query, rows, negatives, rowCount } = inputs(type, size);
   const out = zeros(type, edges * n + 1).fill(7);
-  k.chunkedScores(op, query, rows, negatives, out, edges, width, chunks, n);
+  k.chunkedScores({ op, query, rows, negatives, out, edges, width, chunks, n });
   const gy = randomFloats(type, edges * n, 5);
   const gQuery = zeros(type, edges * width + 1).fill(7);
   const gRows = zeros(type, rowCount * width).fill(1);
   const sum = zeros(type, rowCount * width).fill(1);
-  k.chunkedScoresBackward(
+  k.chunkedScoresBackward({
     op,
     gy,
-    out,
+    y: out,
     query,
     rows,
     negatives,
@@ -70,8 +70,22 @@ function scores(k: Kernels, op: number, type: FloatType, size: Sizes): FloatArra
     rowCount,
     chunks,
     n,
-  );
-  k.chunkedScoresBackward(op, gy, out, query, rows, negatives, null, sum, edges, width, rowCount, chunks, n);
+  });
+  k.chunkedScoresBackward({
+    op,
+    gy,
+    y: out,
+    query,
+    rows,
+    negatives,
+    gQuery: null,
+    gRows: sum,
+    edges,
+    width,
+    rowCount,
+    chunks,
+    n,
+  });
   expectSameBytes(sum, gRows);
   return [out, gQuery, gRows];
 }
@@ -80,7 +94,7 @@ function pairs(k: Kernels, op: number, type: FloatType, count: number, width: nu
   const [a, b] = [randomFloats(type, count * width, 1), randomFloats(type, count * width, 2)];
   const [y, ga, gb] = [count, count * width, count * width].map((size) => zeros(type, size + 1).fill(7));
   k.pairScores(op, a, b, y, count, width);
-  k.pairScoresBackward(op, randomFloats(type, count, 3), y, a, b, ga, gb, count, width);
+  k.pairScoresBackward({ op, gy: randomFloats(type, count, 3), y, a, b, ga, gb, pairs: count, width });
   return [y, ga, gb];
 }
 
@@ -100,11 +114,24 @@ function softmaxLoss(k: Kernels, type: FloatType, size: Sizes, masked: boolean, 
   const [gQuery, gTarget] = [zeros(type, edges * width + 1).fill(7), zeros(type, edges * width + 1).fill(7)];
   const gRows = zeros(type, rowCount * width).fill(1);
   const run = (to: FloatArray, ...g: (FloatArray | null)[]): void =>
-    k.chunkedSoftmaxLoss(
-      ...([query, target, rows, negatives] as const),
-      ...([mask[0], mask[1], to, g[0], g[1], g[2]] as const),
-      ...([edges, width, rowCount, chunks, n, 0.5] as const),
-    );
+    k.chunkedSoftmaxLoss({
+      query,
+      target,
+      rows,
+      negatives,
+      maskOffsets: mask[0],
+      maskPositions: mask[1],
+      loss: to,
+      gQuery: g[0],
+      gTarget: g[1],
+      gRows: g[2],
+      edges,
+      width,
+      rowCount,
+      chunks,
+      n,
+      scale: 0.5,
+    });
   run(loss, gQuery, gTarget, gRows);
   run(alone, null, null, null);
   expectSameBytes(alone, loss);
@@ -131,7 +158,21 @@ function ranks(k: Kernels, op: number, type: FloatType, nodes: number, queries: 
     const count = Math.min(100, nodes - first);
     const tile = table.slice(first * width, (first + count) * width);
     const [o, l] = filtered ? [offsets, listed] : [null, null];
-    k.rankTile(op, query, positive, ids, tile, first, o, l, greater, equal, queries, width, count);
+    k.rankTile({
+      op,
+      query,
+      positive,
+      positiveIds: ids,
+      tile,
+      first,
+      filterOffsets: o,
+      filterIds: l,
+      greater,
+      equal,
+      queries,
+      width,
+      count,
+    });
   }
   return [greater, equal];
 }
@@ -161,7 +202,7 @@ describe.skipIf(nativeKernels === null).each(scoreOps.map((name, op) => [name, o
       const size = { edges: 23, chunks: 1, n: 45, width: 103 };
       const { query, rows, negatives } = inputs(type, size);
       const out = zeros(type, 23 * 45);
-      native.chunkedScores(op, query, rows, negatives, out, 23, 103, 1, 45);
+      native.chunkedScores({ op, query, rows, negatives, out, edges: 23, width: 103, chunks: 1, n: 45 });
       for (let j = 0; j < 45; j++) {
         const row = rows.subarray(negatives[j] * 103, (negatives[j] + 1) * 103);
         const one = zeros(type, 23);
@@ -211,24 +252,13 @@ describe('softmax loss of one edge', () => {
     for (const k of implementations) {
       const out = [1, 2, 2, 2].map((size) => new Float32Array(size));
       const one = Float32Array.of(1, 2);
-      const lists = [Int32Array.of(0, 1), Int32Array.of(0)] as const;
-      k.chunkedSoftmaxLoss(
-        one,
-        one,
-        one,
-        Int32Array.of(0),
-        ...lists,
-        out[0],
-        out[1],
-        out[2],
-        out[3],
-        1,
-        2,
-        1,
-        1,
-        1,
-        1,
-      );
+      const [loss, gQuery, gTarget, gRows] = out;
+      k.chunkedSoftmaxLoss({
+        ...{ query: one, target: one, rows: one, negatives: Int32Array.of(0) },
+        ...{ maskOffsets: Int32Array.of(0, 1), maskPositions: Int32Array.of(0) },
+        ...{ loss, gQuery, gTarget, gRows },
+        ...{ edges: 1, width: 2, rowCount: 1, chunks: 1, n: 1, scale: 1 },
+      });
       expect(out.map((a) => a.every((v) => v === 0))).toEqual([true, true, true, true]);
     }
   });
@@ -238,21 +268,21 @@ it('counts what cannot be compared as higher', () => {
   for (const k of implementations) {
     const [greater, equal] = [new Int32Array(1), new Int32Array(1)];
     const tile = Float32Array.of(1, 2, 3);
-    k.rankTile(
-      0,
-      Float32Array.of(NaN),
-      Float32Array.of(NaN),
-      Int32Array.of(0),
+    k.rankTile({
+      op: 0,
+      query: Float32Array.of(NaN),
+      positive: Float32Array.of(NaN),
+      positiveIds: Int32Array.of(0),
       tile,
-      0,
-      null,
-      null,
+      first: 0,
+      filterOffsets: null,
+      filterIds: null,
       greater,
       equal,
-      1,
-      1,
-      3,
-    );
+      queries: 1,
+      width: 1,
+      count: 3,
+    });
     expect([greater[0], equal[0]]).toEqual([2, 0]);
   }
 });

@@ -34,36 +34,59 @@ describe.skipIf(nativeKernels === null)('streamed = stored', () => {
     logSoftmaxBackward: (out) => k.logSoftmaxBackward(x, gy, out, rows, cols),
     crossEntropyBackward: (out) =>
       k.crossEntropyBackward(x, randomIds(rows, cols), perRow, perRow, out, rows, cols),
-    layerNorm: (out) => k.layerNorm(x, gamma, gamma, out, rowOut, rowOut2, rows, cols, 1e-5),
+    layerNorm: (out) =>
+      k.layerNorm({ x, gamma, beta: gamma, y: out, mean: rowOut, rstd: rowOut2, rows, cols, eps: 1e-5 }),
     layerNormBackward: (out) =>
-      k.layerNormBackward(x, gy, gamma, perRow, perRow, out, colOut, colOut2, rows, cols),
+      k.layerNormBackward({
+        x,
+        gy,
+        gamma,
+        mean: perRow,
+        rstd: perRow,
+        gx: out,
+        ggamma: colOut,
+        gbeta: colOut2,
+        rows,
+        cols,
+      }),
     batchNorm: (out) => k.batchNorm(x, perColumn, perColumn, gamma, gamma, out, rows, cols),
     batchNormBackward: (out) =>
-      k.batchNormBackward(x, gy, perColumn, perColumn, gamma, out, colOut, colOut2, rows, cols),
+      k.batchNormBackward({
+        x,
+        gy,
+        mean: perColumn,
+        rstd: perColumn,
+        gamma,
+        gx: out,
+        ggamma: colOut,
+        gbeta: colOut2,
+        rows,
+        cols,
+      }),
   };
   const offsets = Int32Array.from({ length: rows + 1 }, (_, r) => 2 * r);
   const indices = randomIds(2 * rows, rows);
   const scale = randomFloats('f64', rows, 6);
   cases.spmm = (out) =>
-    k.spmm(
-      reduceCode.sum,
+    k.spmm({
+      op: reduceCode.sum,
       x,
-      null,
-      scale,
-      scale,
+      w: null,
+      xScale: scale,
+      yScale: scale,
       offsets,
       indices,
-      null,
-      out,
-      null,
+      slots: null,
+      y: out,
+      arg: null,
       rows,
-      rows,
-      cols,
-      1,
-      true,
-      0,
-      false,
-    );
+      xRows: rows,
+      width: cols,
+      wCols: 1,
+      hasSelf: true,
+      self: 0,
+      accumulate: false,
+    });
   it.each(Object.entries(cases))('%s', (_name, run) => {
     const [streamed, stored] = [placed(0), placed(1)];
     run(streamed);

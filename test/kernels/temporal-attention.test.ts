@@ -59,14 +59,16 @@ function run(kernels: Kernels, c: Case, inputs = inputsOf(c), wanted = true): Fl
   const random = drop > 0 ? key : null;
   const [raw, alpha, encoded] = [fresh(edges * heads), fresh(edges * heads), fresh(edges * time)];
   const y = fresh(heads * n * width);
-  const shape = [n, heads, node, edge, time, 0.7, slope] as const;
-  const of = [h, neighbors, features, eventRows, spans, w, b, offsets, random, drop] as const;
-  kernels.temporalAttention(query, ...of, raw, alpha, encoded, y, ...shape);
+  const common = {
+    ...{ query, h, neighbors, features, eventRows, spans, w, b, offsets, key: random, drop, raw, alpha },
+    ...{ numDst: n, heads, dimNode: node, dimEdge: edge, dimTime: time, scale: 0.7, slope },
+  };
+  kernels.temporalAttention({ ...common, encoded, y });
   const [gQuery, gNeighbors, gw, gb] = [fresh(y.length), fresh(edges * node), fresh(time), fresh(time)];
-  const kept = [raw, alpha, encoded] as const;
-  if (wanted)
-    kernels.temporalAttentionBackward(gy, query, ...of, ...kept, gQuery, gNeighbors, gw, gb, ...shape);
-  else kernels.temporalAttentionBackward(gy, query, ...of, ...kept, null, null, null, null, ...shape);
+  const gradients = wanted
+    ? { gQuery, gNeighbors, gw, gb }
+    : { gQuery: null, gNeighbors: null, gw: null, gb: null };
+  kernels.temporalAttentionBackward({ ...common, gy, encoded, ...gradients });
   return [y, raw, alpha, encoded, gQuery, gNeighbors, gw, gb];
 }
 

@@ -15,7 +15,7 @@ import {
   TableFiles,
 } from 'skein/storage';
 import { asyncKernels, type Kernels, unshared } from '#internal/native/index.js';
-import { kernelCalls } from './kernel-calls.js';
+import { byPosition, kernelCalls } from './kernel-calls.js';
 
 type Resizable = new (
   bytes: number,
@@ -53,7 +53,7 @@ async function adagradTable(rows: number, width: number) {
 
 /** Many calls at once, so that most still wait when their arrays change. Gives what is neither a result nor a refusal. */
 async function overwritten(name: string, make: () => readonly unknown[]): Promise<string[]> {
-  const run = asyncKernels[name as keyof Kernels] as unknown as Run;
+  const run = byPosition(asyncKernels, name as keyof Kernels) as Run;
   const want = await run(...make());
   const jobs = Array.from({ length: 200 }, () => {
     const args = make();
@@ -72,7 +72,18 @@ const cases: Readonly<Record<string, (argument: string) => Promise<unknown>>> = 
   async transfer() {
     const n = 700;
     const [a, c] = [new Float32Array(n * n).fill(1), new Float32Array(n * n)];
-    const job = asyncKernels.gemm(a, a, null, c, n, n, n, false, false, false);
+    const job = asyncKernels.gemm({
+      a,
+      b: a,
+      bias: null,
+      c,
+      m: n,
+      n,
+      k: n,
+      transA: false,
+      transB: false,
+      accumulate: false,
+    });
     const tries: string[] = [];
     for (const array of [a, c]) {
       tries.push(await outcome(() => transfer(array)));

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { nativeKernels, referenceKernels } from '#internal/native/index.js';
-import { kernelCalls } from './kernel-calls.js';
+import { byPosition, kernelCalls } from './kernel-calls.js';
 
 describe.runIf(nativeKernels !== null)('arguments of native kernels', () => {
   it('are checked in every kernel', () => {
@@ -39,8 +39,7 @@ describe.runIf(nativeKernels !== null)('arguments of native kernels', () => {
 
   const wrong = (name: keyof typeof referenceKernels, ...args: unknown[]) => {
     try {
-      const kernel = (nativeKernels ?? referenceKernels)[name] as unknown as (...a: unknown[]) => unknown;
-      kernel(...args);
+      byPosition(nativeKernels ?? referenceKernels, name)(...args);
     } catch (error) {
       return (error as Error).message;
     }

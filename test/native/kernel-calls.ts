@@ -1,8 +1,8 @@
 /**
- * One valid call of every kernel, small, and tight: every array is exactly as long as the kernel needs, and the last row of
+ * One valid call of every kernel by position, small, and tight: every array is exactly as long as the kernel needs, and the last row of
  * every table is named by some id, so that one element less anywhere is one too few.
  */
-import type { Kernels } from '#internal/native/index.js';
+import { type Kernels, recordParameters } from '#internal/native/index.js';
 
 type Argument = Float32Array | Float64Array | Int32Array | Uint32Array | Uint8Array | number | boolean | null;
 export type KernelCall = readonly Argument[];
@@ -206,4 +206,12 @@ export function kernelCalls(file: number): Readonly<Record<keyof Kernels, () => 
     ...{ ...products, ...random, ...rows, ...graphs, ...training, ...elements, ...samplers, ...scores },
     readRows: () => [file, i(0, 2), i(1, 0), f(2), 2, 4, 0],
   } as unknown as Readonly<Record<keyof Kernels, () => KernelCall>>;
+}
+
+/** The kernel with all parameters as positions, as in the calls above. */
+export function byPosition(kernels: object, name: keyof Kernels): (...args: readonly unknown[]) => unknown {
+  const kernel = (kernels as Record<string, (...args: readonly unknown[]) => unknown>)[name];
+  const order = recordParameters(name);
+  if (order === null) return kernel;
+  return (...args) => kernel(Object.fromEntries(order.map((parameter, at) => [parameter, args[at]])));
 }

@@ -14,7 +14,8 @@ const program = `
 import { nativeStatus } from 'skein/native';
 import { kernels } from './dist/native/index.js';
 const c = new Float32Array(1);
-kernels().gemm(Float32Array.of(2), Float32Array.of(3), null, c, 1, 1, 1, false, false, false);
+const [a, b] = [Float32Array.of(2), Float32Array.of(3)];
+kernels().gemm({ a, b, bias: null, c, m: 1, n: 1, k: 1, transA: false, transB: false, accumulate: false });
 console.log(JSON.stringify({ ...nativeStatus(), product: c[0] }));
 `;
 
@@ -182,7 +183,18 @@ describe('asynchronous kernels', () => {
     const c = new Float64Array(n * n);
     let ticks = 0;
     const timer = setInterval(() => ticks++, 1);
-    await asyncKernels.gemm(a, a, null, c, n, n, n, false, false, false);
+    await asyncKernels.gemm({
+      a,
+      b: a,
+      bias: null,
+      c,
+      m: n,
+      n,
+      k: n,
+      transA: false,
+      transB: false,
+      accumulate: false,
+    });
     clearInterval(timer);
     expect(ticks).toBeGreaterThan(0);
     expect(c[0]).toBe(0.25 * n);

@@ -6,7 +6,7 @@ import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { asyncKernels, type Kernels, nativeKernels } from '#internal/native/index.js';
-import { type KernelCall, kernelCalls } from './kernel-calls.js';
+import { byPosition, type KernelCall, kernelCalls } from './kernel-calls.js';
 
 type Run = (...args: unknown[]) => unknown;
 
@@ -142,9 +142,9 @@ for (const name of Object.keys(nativeKernels) as (keyof Kernels)[]) {
   console.log(name);
   if (calls[name] === undefined) missed.push(`${name}: has no call in kernel-calls.ts`);
   else {
-    await probe(name, nativeKernels[name] as Run, calls[name]);
-    await probe(name, asyncKernels[name] as Run, calls[name]);
-    await probeZeros(name, nativeKernels[name] as Run, calls[name]);
+    await probe(name, byPosition(nativeKernels, name), calls[name]);
+    await probe(name, byPosition(asyncKernels, name), calls[name]);
+    await probeZeros(name, byPosition(nativeKernels, name), calls[name]);
   }
 }
 closeSync(file);

@@ -29,7 +29,7 @@ describe.runIf(nativeKernels !== null)('thread pool', () => {
   const product = (threads: number): Uint8Array => {
     setThreads(threads);
     const c = new Float32Array(n * n);
-    kernels.gemm(a, b, null, c, n, n, n, false, false, false);
+    kernels.gemm({ a, b, bias: null, c, m: n, n, k: n, transA: false, transB: false, accumulate: false });
     return new Uint8Array(c.buffer);
   };
 

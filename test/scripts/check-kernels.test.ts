@@ -9,7 +9,7 @@ const { checkKernels } = (await import(script)) as { checkKernels(root: string):
 
 const made: string[] = [];
 
-/** Two kernels that agree everywhere: one over floats with positions, one over bytes. */
+/** Three kernels that agree everywhere: over bytes, over floats, and one with so many parameters that it takes a record. */
 const files = {
   'src/native/kernels.ts': `
 export interface Kernels extends OptimKernels {
@@ -18,9 +18,31 @@ export interface Kernels extends OptimKernels {
 }
 `,
   'src/native/optim-kernels.ts': `
+interface Shape {
+  readonly n: number;
+  readonly width: number;
+}
+export interface WideStepArguments extends Shape {
+  /** The parameter. */
+  readonly p: FloatArray;
+  readonly ids: Int32Array | null;
+  readonly lr: number;
+  readonly beta1: number;
+  readonly beta2: number;
+  readonly eps: number;
+  readonly nesterov: boolean;
+}
 export interface OptimKernels {
+  wideStep(args: WideStepArguments): void;
   scaleStep(p: FloatArray, sum: FloatArray | null, n: number, lr: number, eps: number, first: boolean): number;
 }
+`,
+  'src/native/record-kernels.ts': `
+const recordOrder: Readonly<Record<string, string>> = {
+  wideStep:
+    'p ids n width lr ' +
+    'beta1 beta2 eps nesterov',
+};
 `,
   'src/native/reference/optim.ts': `
 export const optimTwins = {
@@ -32,6 +54,7 @@ export const optimTwins = {
 KERNEL(gatherRows, gather_rows, "x[0] ids[n]<x/rowBytes y[n*rowBytes] "
   "n rowBytes")
 FLOAT_KERNEL(scaleStep, scale_step, "p[n] sum?[n] n lr eps first")
+FLOAT_KERNEL(wideStep, wide_step, "p[0] ids?[n] n width lr beta1 beta2 eps nesterov")
 `,
   'native/kernels/rows/rows.h': `
 // Not void gather_rows(int a); as in this comment.
@@ -41,6 +64,9 @@ void gather_rows(const void* x, List<const i32> ids, void* y, i64 n,
   'native/kernels/optim/optim.h': `
 template <class T>
 double scale_step(T* p, const T* sum, i64 n, double lr, double eps, bool first);
+template <class T>
+void wide_step(T* p, const i32* ids, i64 n, i64 width, double lr, double beta1, double beta2, double eps,
+               bool nesterov);
 `,
   'native/kernels/optim/optim.cpp': `
 template <class T>
@@ -76,8 +102,8 @@ test('kernels that agree pass', () => {
 describe('differences are found', () => {
   test('two numbers that change places in a declaration', () => {
     expect(check(header, 'double lr, double eps', 'double eps, double lr')).toEqual([
-      `kernel scaleStep, parameter 4: different names: \`lr: number\` in src/native/optim-kernels.ts:3, \`double eps\` in ${header}:2`,
-      `kernel scaleStep, parameter 5: different names: \`eps: number\` in src/native/optim-kernels.ts:3, \`double lr\` in ${header}:2`,
+      `kernel scaleStep, parameter 4: different names: \`lr: number\` in src/native/optim-kernels.ts:18, \`double eps\` in ${header}:2`,
+      `kernel scaleStep, parameter 5: different names: \`eps: number\` in src/native/optim-kernels.ts:18, \`double lr\` in ${header}:2`,
     ]);
   });
 
@@ -110,7 +136,7 @@ describe('differences are found', () => {
   test('a parameter that is missing in C++', () => {
     expect(check(header, ', bool first', '')).toEqual([
       'kernel scaleStep, parameter 6: different number of parameters: `first: boolean` in ' +
-        `src/native/optim-kernels.ts:3, nothing in ${header}:2`,
+        `src/native/optim-kernels.ts:18, nothing in ${header}:2`,
     ]);
   });
 
@@ -132,13 +158,41 @@ describe('differences are found', () => {
   test('a twin in another order', () => {
     const [problem] = check('src/native/reference/optim.ts', 'n, lr', 'lr, n');
     expect(problem).toContain(
-      '`n: number` in src/native/optim-kernels.ts:3, `lr` in src/native/reference/optim.ts:3',
+      '`n: number` in src/native/optim-kernels.ts:18, `lr` in src/native/reference/optim.ts:3',
     );
   });
 
   test('a result that only one side has, and a template that is none', () => {
     expect(check(header, 'double scale_step', 'void scale_step')[0]).toContain('different results');
     expect(check(header, 'template <class T>', '')[0]).toContain('is not a template');
+  });
+
+  test('a record in another order than C++', () => {
+    const problems = check('src/native/record-kernels.ts', 'beta1 beta2', 'beta2 beta1');
+    expect(problems).toHaveLength(4);
+    expect(problems[0]).toContain('kernel wideStep, parameter 6: different names: `beta2: number`');
+  });
+
+  test('a field of a record that C++ has in another kind, or not at all', () => {
+    const contract = 'src/native/optim-kernels.ts';
+    expect(check(contract, 'nesterov: boolean', 'nesterov: number')).toEqual([
+      expect.stringContaining('parameter 9: different kinds: `nesterov: number`'),
+    ]);
+    expect(check(contract, 'readonly eps: number;', 'readonly eps: number; readonly more: number;')).toEqual([
+      expect.stringContaining('takes a record with more, which src/native/record-kernels.ts does not list'),
+    ]);
+    expect(check(contract, 'readonly width: number;', '')[0]).toContain('`width: no such field`');
+  });
+
+  test('more than 8 positions, and a record for fewer', () => {
+    const many =
+      'p: FloatArray, ids: Int32Array | null, n: number, width: number, lr: number, beta1: number, ';
+    const positions = `wideStep(${many} beta2: number, eps: number, nesterov: boolean)`;
+    expect(check('src/native/optim-kernels.ts', 'wideStep(args: WideStepArguments)', positions)).toEqual([
+      expect.stringContaining('takes 9 parameters as positions. Use a record above 8'),
+    ]);
+    const [problem] = check('src/native/record-kernels.ts', "'beta1 beta2 eps nesterov'", "'beta1'");
+    expect(problem).toContain('takes a record with beta2, which');
   });
 
   test('kernels that only one side has', () => {

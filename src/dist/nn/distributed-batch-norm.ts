@@ -170,18 +170,18 @@ const distributedBatchNorm = builtinOp<Attributes>({
     const gbeta = Tensor.allocate(x.dtype, [cols]);
     const scale = gamma === undefined ? null : pack(gamma);
     if (rows > 0) {
-      kernels().batchNormBackward(
-        pack(x),
-        pack(gy),
-        mean.floats,
-        rstd.floats,
-        scale,
-        gx.floats,
-        ggamma.floats,
-        gbeta.floats,
+      kernels().batchNormBackward({
+        x: pack(x),
+        gy: pack(gy),
+        mean: mean.floats,
+        rstd: rstd.floats,
+        gamma: scale,
+        gx: gx.floats,
+        ggamma: ggamma.floats,
+        gbeta: gbeta.floats,
         rows,
         cols,
-      ); // prettier-ignore
+      }); // prettier-ignore
     } else {
       ggamma.floats.fill(0);
       gbeta.floats.fill(0);

@@ -45,19 +45,22 @@ function drawReply(inEdges: InEdges, draw: RequestedHop, nodes: Int32Array, at: 
   const offsets = new Int32Array(count + 1);
   let positions = new Int32Array(Math.max(1, draw.fanout < 0 ? 16 * count : draw.fanout * count));
   const call = () =>
-    kernels().drawNeighbors(
-      ...([
-        graph.offsets,
-        graph.sums,
-        nodes,
-        count,
-        inEdges.firstNode,
-        draw.fanout,
-        0,
-        draw.replace,
-      ] as const),
-      ...([key, step, draw.hop, offsets, positions, positions.length] as const),
-    );
+    kernels().drawNeighbors({
+      offsets: graph.offsets,
+      weights: graph.sums,
+      nodes,
+      count,
+      firstNode: inEdges.firstNode,
+      fanout: draw.fanout,
+      drop: 0,
+      replace: draw.replace,
+      key,
+      step,
+      tag: draw.hop,
+      localOffsets: offsets,
+      slots: positions,
+      capacity: positions.length,
+    });
   let edges = call();
   if (edges < 0) {
     positions = new Int32Array(checkEdgeCount(where, -1 - edges));

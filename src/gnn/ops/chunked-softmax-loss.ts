@@ -90,24 +90,24 @@ function run(
     const edges = query.shape[0];
     const scale = mean ? 1 / Math.max(1, edges) : 1;
     const losses = Tensor.allocate(query.dtype, [edges]);
-    kernels().chunkedSoftmaxLoss(
-      pack(query),
-      pack(target),
+    kernels().chunkedSoftmaxLoss({
+      query: pack(query),
+      target: pack(target),
       rows,
       negatives,
-      mask?.offsets ?? null,
-      mask?.positions ?? null,
-      losses.floats,
-      made?.[1 + 2 * i]?.floats ?? null,
-      made?.[2 + 2 * i]?.floats ?? null,
-      made?.[0]?.floats ?? null,
+      maskOffsets: mask?.offsets ?? null,
+      maskPositions: mask?.positions ?? null,
+      loss: losses.floats,
+      gQuery: made?.[1 + 2 * i]?.floats ?? null,
+      gTarget: made?.[2 + 2 * i]?.floats ?? null,
+      gRows: made?.[0]?.floats ?? null,
       edges,
       width,
       rowCount,
       chunks,
-      negatives.length / chunks,
+      n: negatives.length / chunks,
       scale,
-    );
+    });
     parts.push({ losses, scale });
   }
   addUp(parts, total);

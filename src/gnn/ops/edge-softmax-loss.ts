@@ -125,25 +125,25 @@ function run(
   );
   let at = 0;
   for (const [i, { sources, targets, negatives, mask }] of sides.entries()) {
-    kernels().edgeSoftmaxLoss(
+    kernels().edgeSoftmaxLoss({
       op,
-      pack(rows),
+      rows: pack(rows),
       sources,
       targets,
-      relations === null ? null : pack(tables[i]),
+      table: relations === null ? null : pack(tables[i]),
       relations,
       negatives,
-      mask?.offsets ?? null,
-      mask?.positions ?? null,
-      losses.floats.subarray(i * edges),
-      gRead?.floats.subarray(at * width) ?? null,
-      gRelations[i]?.floats ?? null,
+      maskOffsets: mask?.offsets ?? null,
+      maskPositions: mask?.positions ?? null,
+      loss: losses.floats.subarray(i * edges),
+      gRead: gRead?.floats.subarray(at * width) ?? null,
+      gRelations: gRelations[i]?.floats ?? null,
       edges,
       width,
       chunks,
-      negatives.length / chunks,
+      n: negatives.length / chunks,
       scale,
-    );
+    });
     at += counts[i];
   }
   addUp([{ losses, scale }], total);

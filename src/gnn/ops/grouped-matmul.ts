@@ -42,7 +42,18 @@ const groupedMatmulOp = builtinOp<GroupAttributes>({
       const target = gw.floats.subarray(group * into * out, (group + 1) * into * out);
       const left = rows.subarray(from * into, to * into);
       const right = g.subarray(from * out, to * out);
-      kernels().gemm(left, right, null, target, into, out, to - from, true, false, false);
+      kernels().gemm({
+        a: left,
+        b: right,
+        bias: null,
+        c: target,
+        m: into,
+        n: out,
+        k: to - from,
+        transA: true,
+        transB: false,
+        accumulate: false,
+      });
     }
     return [gx, gw];
   },
@@ -64,7 +75,18 @@ function eachProduct(
     const matrix = weight.subarray(group * k * n, (group + 1) * k * n);
     const rows = x.subarray(from * k, to * k);
     const target = y.subarray(from * n, to * n);
-    kernels().gemm(rows, matrix, null, target, to - from, n, k, false, transposed, false);
+    kernels().gemm({
+      a: rows,
+      b: matrix,
+      bias: null,
+      c: target,
+      m: to - from,
+      n,
+      k,
+      transA: false,
+      transB: transposed,
+      accumulate: false,
+    });
   }
 }
 

@@ -36,17 +36,17 @@ const pairScoresOp = builtinOp<{ readonly op: number }>({
     const ga = ctx.needs(0) ? Tensor.allocate(a.dtype, a.shape) : null;
     const gb = ctx.needs(1) ? Tensor.allocate(b.dtype, b.shape) : null;
     const [pairs, width] = a.shape;
-    kernels().pairScoresBackward(
+    kernels().pairScoresBackward({
       op,
-      pack(gy),
-      y.floats,
-      pack(a),
-      pack(b),
-      ga?.floats ?? null,
-      gb?.floats ?? null,
+      gy: pack(gy),
+      y: y.floats,
+      a: pack(a),
+      b: pack(b),
+      ga: ga?.floats ?? null,
+      gb: gb?.floats ?? null,
       pairs,
       width,
-    );
+    });
     return [ga, gb];
   },
 });
@@ -73,7 +73,17 @@ const chunkedScoresOp = builtinOp<ChunkAttributes>({
     const [edges, width] = query.shape;
     const n = negatives.length / chunks;
     const y = Tensor.allocate(query.dtype, [edges, n]);
-    kernels().chunkedScores(op, pack(query), pack(rows), negatives, y.floats, edges, width, chunks, n);
+    kernels().chunkedScores({
+      op,
+      query: pack(query),
+      rows: pack(rows),
+      negatives,
+      out: y.floats,
+      edges,
+      width,
+      chunks,
+      n,
+    });
     ctx.save(query, rows, y);
     return y;
   },
@@ -82,21 +92,21 @@ const chunkedScoresOp = builtinOp<ChunkAttributes>({
     const [edges, width] = query.shape;
     const gQuery = ctx.needs(0) ? Tensor.allocate(query.dtype, query.shape) : null;
     const gRows = ctx.needs(1) ? zerosLike(rows.dtype, rows.shape) : null;
-    kernels().chunkedScoresBackward(
+    kernels().chunkedScoresBackward({
       op,
-      pack(gy),
-      y.floats,
-      pack(query),
-      pack(rows),
+      gy: pack(gy),
+      y: y.floats,
+      query: pack(query),
+      rows: pack(rows),
       negatives,
-      gQuery?.floats ?? null,
-      gRows?.floats ?? null,
+      gQuery: gQuery?.floats ?? null,
+      gRows: gRows?.floats ?? null,
       edges,
       width,
-      rows.shape[0],
+      rowCount: rows.shape[0],
       chunks,
-      negatives.length / chunks,
-    );
+      n: negatives.length / chunks,
+    });
     return [gQuery, gRows];
   },
 });

@@ -156,21 +156,21 @@ export class RankCounter {
     const tile = pack(this.#comparator.comparison === 'cosine' ? normalizeRows(rows) : rows);
     if (tile instanceof Float32Array !== this.#query instanceof Float32Array)
       throw new ValueError(expected('RankCounter.add', 'the dtype of the queries', 'rows', rows.dtype));
-    kernels().rankTile(
+    kernels().rankTile({
       op,
-      this.#query,
-      this.#positive,
-      this.#targetIds,
+      query: this.#query,
+      positive: this.#positive,
+      positiveIds: this.#targetIds,
       tile,
       first,
-      this.#filter?.offsets ?? null,
-      this.#filter?.ids ?? null,
-      this.#greater,
-      this.#equal,
-      this.#targetIds.length,
-      this.#width,
+      filterOffsets: this.#filter?.offsets ?? null,
+      filterIds: this.#filter?.ids ?? null,
+      greater: this.#greater,
+      equal: this.#equal,
+      queries: this.#targetIds.length,
+      width: this.#width,
       count,
-    );
+    });
   }
 
   #countScores(rows: Tensor, first: number, count: number): void {

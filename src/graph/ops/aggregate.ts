@@ -85,7 +85,18 @@ function sourceGradient(
   const gx = Tensor.allocate(dtype, [numSrc, ...rowShape]);
   const w = weight === null ? null : pack(weight);
   if (arg !== null) {
-    kernels().spmmArgBackward(gy, w, arg, offsets, indices, slots, gx.floats, numSrc, width, columns);
+    kernels().spmmArgBackward({
+      gy,
+      w,
+      arg,
+      offsets,
+      indices,
+      slots,
+      gx: gx.floats,
+      rows: numSrc,
+      width,
+      wCols: columns,
+    });
     return gx;
   }
   const scale = reduce === 'mean' ? meanScale(adjacency, dtype, dstScale, self) : dstScale;
@@ -117,7 +128,19 @@ function weightGradient(
   const gw = Tensor.allocate(weight.dtype, weight.shape);
   const scale = reduce === 'mean' ? meanScale(adjacency, weight.dtype, dstScale, self) : dstScale;
   const { offsets, indices, numDst } = adjacency;
-  kernels().sddmm(pack(x), gy, srcScale, scale, arg, offsets, indices, gw.floats, numDst, width, columns);
+  kernels().sddmm({
+    x: pack(x),
+    y: gy,
+    xScale: srcScale,
+    yScale: scale,
+    arg,
+    offsets,
+    indices,
+    out: gw.floats,
+    rows: numDst,
+    width,
+    heads: columns,
+  });
   return gw;
 }
 

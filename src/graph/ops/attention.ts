@@ -30,23 +30,23 @@ const attentionOp = builtinOp<AttentionAttributes>({
     const { offsets, indices, numDst } = adjacency;
     const y = Tensor.allocate(value.dtype, [numDst, heads, size]);
     const lse = Tensor.allocate(value.dtype, [numDst, heads]);
-    kernels().gatAttention(
-      pack(value),
-      pack(srcScore),
-      pack(dstScore),
-      edgeScore === undefined ? null : pack(edgeScore),
+    kernels().gatAttention({
+      z: pack(value),
+      el: pack(srcScore),
+      er: pack(dstScore),
+      ee: edgeScore === undefined ? null : pack(edgeScore),
       offsets,
       indices,
       ids,
       key,
       drop,
-      y.floats,
-      lse.floats,
-      numDst,
+      y: y.floats,
+      lse: lse.floats,
+      rows: numDst,
       heads,
-      size,
+      width: size,
       slope,
-    );
+    });
     ctx.save(...inputs, y, lse);
     return y;
   },
@@ -61,26 +61,26 @@ const attentionOp = builtinOp<AttentionAttributes>({
     const { offsets, indices, numDst, numEdges } = adjacency;
     const attention = Tensor.allocate(value.dtype, [numEdges, heads]);
     const gScore = Tensor.allocate(value.dtype, [numEdges, heads]);
-    kernels().gatAttentionBackward(
-      pack(value),
-      pack(srcScore),
-      pack(dstScore),
-      edgeScore === undefined ? null : pack(edgeScore),
-      y.floats,
-      lse.floats,
-      pack(gy),
+    kernels().gatAttentionBackward({
+      z: pack(value),
+      el: pack(srcScore),
+      er: pack(dstScore),
+      ee: edgeScore === undefined ? null : pack(edgeScore),
+      y: y.floats,
+      lse: lse.floats,
+      gy: pack(gy),
       offsets,
       indices,
       ids,
       key,
       drop,
-      attention.floats,
-      gScore.floats,
-      numDst,
+      attention: attention.floats,
+      gscore: gScore.floats,
+      rows: numDst,
       heads,
-      size,
+      width: size,
       slope,
-    );
+    });
     const gSrc = Tensor.allocate(value.dtype, [numSrc, heads]);
     const out = adjacency.out();
     const scores = { x: gScore.floats, xRows: numEdges, width: heads };

@@ -16,19 +16,19 @@ const dotScoresOp = builtinOp<{ readonly adjacency: Adjacency }>({
     const [, heads, size] = src.shape;
     const { offsets, indices, numDst, numEdges } = adjacency;
     const scores = Tensor.allocate(src.dtype, [numEdges, heads]);
-    kernels().sddmm(
-      pack(src),
-      pack(dst),
-      null,
-      null,
-      null,
+    kernels().sddmm({
+      x: pack(src),
+      y: pack(dst),
+      xScale: null,
+      yScale: null,
+      arg: null,
       offsets,
       indices,
-      scores.floats,
-      numDst,
-      heads * size,
+      out: scores.floats,
+      rows: numDst,
+      width: heads * size,
       heads,
-    );
+    });
     ctx.save(src, dst);
     return scores;
   },
@@ -102,59 +102,47 @@ const additiveScoresOp = builtinOp<AdditiveAttributes>({
     const [, heads, size] = src.shape;
     const { offsets, indices, numDst, numEdges } = adjacency;
     const scores = Tensor.allocate(src.dtype, [numEdges, heads]);
-    kernels().gatv2Scores(
-      pack(src),
-      pack(dst),
-      pack(a),
-      edge === undefined ? null : pack(edge),
+    kernels().gatv2Scores({
+      xl: pack(src),
+      xr: pack(dst),
+      a: pack(a),
+      ee: edge === undefined ? null : pack(edge),
       offsets,
       indices,
-      scores.floats,
-      numDst,
+      out: scores.floats,
+      rows: numDst,
       heads,
-      size,
+      width: size,
       slope,
-    );
+    });
     ctx.save(...inputs);
     return scores;
   },
   backward(ctx, gy, { adjacency, slope }) {
     const [src, dst, a, edge] = ctx.saved;
     const [numSrc, heads, size] = src.shape;
-    const ends = [pack(src), pack(dst), pack(a), edge === undefined ? null : pack(edge)] as const;
-    const g = pack(gy);
+    const ends = {
+      ...{ xl: pack(src), xr: pack(dst), a: pack(a), ee: edge === undefined ? null : pack(edge) },
+      ...{ gout: pack(gy), heads, width: size, slope },
+    };
     const gDst = Tensor.allocate(dst.dtype, dst.shape);
     const ga = Tensor.allocate(a.dtype, a.shape);
     const gEdge = edge === undefined ? null : Tensor.allocate(edge.dtype, edge.shape);
-    kernels().gatv2ScoresBackward(
+    kernels().gatv2ScoresBackward({
       ...ends,
-      g,
-      adjacency.offsets,
-      adjacency.indices,
-      gDst.floats,
-      ga.floats,
-      gEdge?.floats ?? null,
-      adjacency.numDst,
-      heads,
-      size,
-      slope,
-    );
+      offsets: adjacency.offsets,
+      indices: adjacency.indices,
+      gxr: gDst.floats,
+      ga: ga.floats,
+      gee: gEdge?.floats ?? null,
+      rows: adjacency.numDst,
+    });
     let gSrc: Tensor | null = null;
     if (ctx.needs(0)) {
       gSrc = Tensor.allocate(src.dtype, src.shape);
       const { offsets, indices, slots } = adjacency.out();
-      kernels().gatv2ScoresBackwardSource(
-        ...ends,
-        g,
-        offsets,
-        indices,
-        slots,
-        gSrc.floats,
-        numSrc,
-        heads,
-        size,
-        slope,
-      );
+      const structure = { offsets, indices, slots, rows: numSrc };
+      kernels().gatv2ScoresBackwardSource({ ...ends, ...structure, gxl: gSrc.floats });
     }
     return edge === undefined ? [gSrc, gDst, ga] : [gSrc, gDst, ga, gEdge];
   },

@@ -26,25 +26,25 @@ export interface SpmmArguments {
 
 export function spmm(a: SpmmArguments): void {
   const self = a.self ?? null;
-  kernels().spmm(
-    reduceCode[a.reduce ?? 'sum'],
-    a.x,
-    a.weight ?? null,
-    a.xScale ?? null,
-    a.yScale ?? null,
-    a.offsets,
-    a.indices,
-    a.slots ?? null,
-    a.y,
-    a.arg ?? null,
-    a.offsets.length - 1,
-    a.xRows,
-    a.width,
-    a.columns ?? 1,
-    self !== null,
-    self ?? 0,
-    a.accumulate ?? false,
-  );
+  kernels().spmm({
+    op: reduceCode[a.reduce ?? 'sum'],
+    x: a.x,
+    w: a.weight ?? null,
+    xScale: a.xScale ?? null,
+    yScale: a.yScale ?? null,
+    offsets: a.offsets,
+    indices: a.indices,
+    slots: a.slots ?? null,
+    y: a.y,
+    arg: a.arg ?? null,
+    rows: a.offsets.length - 1,
+    xRows: a.xRows,
+    width: a.width,
+    wCols: a.columns ?? 1,
+    hasSelf: self !== null,
+    self: self ?? 0,
+    accumulate: a.accumulate ?? false,
+  });
 }
 
 let numbers = new Int32Array(0);

@@ -66,8 +66,16 @@ export function metisPartitionWeighted(
   checkInteger(where, 'the number of nodeWeights', nodeWeights.length, n * constraints, n * constraints);
   const parts = new Int32Array(n);
   if (numParts === 1 || n === 0) return { parts, cut: 0 };
-  const run = kernels().metisPartitionWeighted;
-  const cut = run(offsets, indices, edgeWeights, nodeWeights, constraints, n, numParts, seed, parts);
+  const weights = { edgeWeights, nodeWeights, constraints };
+  const cut = kernels().metisPartitionWeighted({
+    ...weights,
+    offsets,
+    indices,
+    n,
+    parts: numParts,
+    seed,
+    out: parts,
+  });
   return { parts, cut: checkCut(where, cut) };
 }
 

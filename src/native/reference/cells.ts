@@ -1,4 +1,4 @@
-/** Recurrent cells and time encoding: twins of `native/kernels/cells.cpp` and `time_encode.cpp`. */
+/** Recurrent cells and time encoding: twins of `native/kernels/elementwise/cells.cpp` and `time_encode.cpp`. */
 import type { Kernels } from '../kernels.js';
 
 const sigmoid = (x: number): number => (x < 0 ? Math.exp(x) / (1 + Math.exp(x)) : 1 / (1 + Math.exp(-x)));
@@ -70,7 +70,7 @@ export const cellTwins = {
       for (let j = 0; j < d; j++) y[i * d + j] = Math.cos(t[i] * w[j] + b[j]);
     }
   },
-  timeEncodeBackward(t, w, b, gy, gt, gw, gb, n, d) {
+  timeEncodeBackward({ t, w, b, gy, gt, gw, gb, n, d }) {
     const sumW = new Float64Array(d);
     const sumB = new Float64Array(d);
     for (let i = 0; i < n; i++) {

@@ -1,4 +1,4 @@
-/** Checksums: the twin of `native/kernels/crc32.cpp`. */
+/** Checksums: the twin of `native/kernels/layout/crc32.cpp`. */
 import { crc32 as checksum } from '../../util/crc32.js';
 import type { Kernels } from '../kernels.js';
 

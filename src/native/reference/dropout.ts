@@ -1,4 +1,4 @@
-/** Dropout: twin of `native/kernels/dropout.cpp`, bit for bit. */
+/** Dropout: twin of `native/kernels/random/dropout.cpp`, bit for bit. */
 import { philoxWords } from '../../util/philox.js';
 import type { Kernels } from '../kernels.js';
 import type { FloatArray } from '../types.js';
@@ -28,7 +28,7 @@ export const dropoutTwins = {
       }
     }
   },
-  dropoutEntries(x, offsets, columns, ids, y, rows, width, p, key) {
+  dropoutEntries({ x, offsets, columns, ids, y, rows, width, p, key }) {
     const threshold = p * 4294967296;
     const scale = scaleOf(x, p);
     for (let r = 0; r < rows; r++) {

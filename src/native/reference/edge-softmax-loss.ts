@@ -5,49 +5,33 @@ import type { FloatArray } from '../types.js';
 import { scoreTwins } from './scores.js';
 
 export const edgeSoftmaxLossTwins = {
-  edgeSoftmaxLoss(
-    op,
-    rows,
-    sources,
-    targets,
-    table,
-    relations,
-    negatives,
-    maskOffsets,
-    maskPositions,
-    loss,
-    gRead,
-    gRelations,
-    edges,
-    width,
-    chunks,
-    n,
-    scale,
-  ) {
+  edgeSoftmaxLoss(args) {
+    const { op, rows, sources, targets, table, relations, negatives, maskOffsets, maskPositions } = args;
+    const { loss, gRead, gRelations, edges, width, chunks, n, scale } = args;
     const source = copyRows(rows, sources, edges, width);
     const relation = table === null || relations === null ? null : copyRows(table, relations, edges, width);
     const query = source.slice();
     if (relation !== null) product(op, source, relation, query, width, 1);
     const gQuery = gRead === null ? null : like(rows, edges * width);
     const gNegatives = gRead?.subarray(2 * edges * width, (2 * edges + chunks * n) * width).fill(0) ?? null;
-    scoreTwins.chunkedSoftmaxLoss(
+    scoreTwins.chunkedSoftmaxLoss({
       query,
-      copyRows(rows, targets, edges, width),
-      copyRows(rows, negatives, chunks * n, width),
-      Int32Array.from({ length: chunks * n }, (_, i) => i),
+      target: copyRows(rows, targets, edges, width),
+      rows: copyRows(rows, negatives, chunks * n, width),
+      negatives: Int32Array.from({ length: chunks * n }, (_, i) => i),
       maskOffsets,
       maskPositions,
       loss,
       gQuery,
-      gRead?.subarray(edges * width, 2 * edges * width) ?? null,
-      gNegatives,
+      gTarget: gRead?.subarray(edges * width, 2 * edges * width) ?? null,
+      gRows: gNegatives,
       edges,
       width,
-      chunks * n,
+      rowCount: chunks * n,
       chunks,
       n,
       scale,
-    );
+    });
     if (gQuery === null || gRead === null) return;
     if (relation === null) gRead.set(gQuery);
     else product(op, gQuery, relation, gRead, width, -1);

@@ -1,5 +1,5 @@
 /**
- * Elementwise twins of `native/kernels/elementwise*.cpp` and `binary*.cpp`: computed in double, stored in the
+ * Elementwise twins of `native/kernels/elementwise/elementwise*.cpp` and `binary*.cpp`: computed in double, stored in the
  * array's type. Formulas follow PyTorch: exact gelu, softplus(x) = x for x > 20, derivative 0 of relu and abs at 0.
  */
 import type { Dims, Kernels } from '../kernels.js';

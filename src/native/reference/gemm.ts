@@ -1,5 +1,5 @@
 /**
- * Matrix product in plain TypeScript: the specification of `native/kernels/gemm.cpp` and the fallback without it.
+ * Matrix product in plain TypeScript: the specification of `native/kernels/gemm/gemm.cpp` and the fallback without it.
  *
  * Row-major and contiguous: c[m,n] = (accumulate ? c : 0) + bias[n] + op(a) · op(b), where a is [m,k] ([k,m] when
  * transposed) and b is [k,n] ([n,k] when transposed). Shapes are checked by the caller.
@@ -13,13 +13,13 @@ import type { FloatArray } from '../types.js';
 
 export const gemmTwins = {
   /** c = (accumulate ? c : 0) + bias + op(a) · op(b). */
-  gemm(a, b, bias, c, m, n, k, transA, transB, accumulate) {
+  gemm({ a, b, bias, c, m, n, k, transA, transB, accumulate }) {
     // With b as [k,n] the inner loop runs along a row of b and of the sums: i-k-j touches memory in order.
     const rows = transB ? transpose(b, n, k, 0) : b;
     multiply(a, rows, bias, c, m, n, k, transA, accumulate, 0, 0, 0);
   },
   /** The same for `batch` products that lie one after another in a, b and c; without bias. */
-  gemmBatched(a, b, c, batch, m, n, k, transA, transB, accumulate) {
+  gemmBatched({ a, b, c, batch, m, n, k, transA, transB, accumulate }) {
     for (let i = 0; i < batch; i++) {
       const rows = transB ? transpose(b, n, k, i * n * k) : b;
       const rowsStart = transB ? 0 : i * n * k;
@@ -27,17 +27,19 @@ export const gemmTwins = {
     }
   },
   /** c = f(bias + a1 · b1ᵀ + a2 · b2ᵀ), f = relu or nothing. */
-  gemmPair(a1, b1, k1, a2, b2, k2, bias, c, m, n, relu) {
-    gemmTwins.gemm(a1, b1, bias, c, m, n, k1, false, true, false);
-    gemmTwins.gemm(a2, b2, null, c, m, n, k2, false, true, true);
+  gemmPair({ a1, b1, k1, a2, b2, k2, bias, c, m, n, relu }) {
+    const shape = { c, m, n, transA: false, transB: true };
+    gemmTwins.gemm({ ...shape, a: a1, b: b1, k: k1, bias, accumulate: false });
+    gemmTwins.gemm({ ...shape, a: a2, b: b2, k: k2, bias: null, accumulate: true });
     if (relu) for (let i = 0; i < m * n; i++) if (c[i] < 0) c[i] = 0;
   },
   /** gb1 = hᵀ · a1, gb2 = hᵀ · a2, gbias = Σ rows of h, where h is the part of g that the relu with result y let pass. */
-  gemmPairBackward(g, y, a1, gb1, k1, a2, gb2, k2, gbias, m, n) {
+  gemmPairBackward({ g, y, a1, gb1, k1, a2, gb2, k2, gbias, m, n }) {
     const h = g.slice(0, m * n);
     if (y !== null) for (let i = 0; i < m * n; i++) if (y[i] <= 0) h[i] = 0;
-    gemmTwins.gemm(h, a1, null, gb1, n, k1, m, true, false, false);
-    gemmTwins.gemm(h, a2, null, gb2, n, k2, m, true, false, false);
+    const product = { a: h, bias: null, m: n, k: m, transA: true, transB: false, accumulate: false };
+    gemmTwins.gemm({ ...product, b: a1, c: gb1, n: k1 });
+    gemmTwins.gemm({ ...product, b: a2, c: gb2, n: k2 });
     if (gbias === null) return;
     const sums = new Float64Array(n);
     for (let i = 0; i < m * n; i++) sums[i % n] += h[i];

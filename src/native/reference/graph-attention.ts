@@ -1,4 +1,4 @@
-/** Attention with additive scores: twins of `native/kernels/gat_attention.cpp`. */
+/** Attention with additive scores: twins of `native/kernels/attention/gat_attention.cpp`. */
 import { philoxWords } from '../../util/philox.js';
 import type { Kernels } from '../kernels.js';
 
@@ -8,7 +8,7 @@ function maskWord(ids: Int32Array | null, p: number, heads: number): number {
 }
 
 export const attentionTwins = {
-  gatAttention(z, el, er, ee, offsets, indices, ids, key, drop, y, lse, rows, heads, width, slope) {
+  gatAttention({ z, el, er, ee, offsets, indices, ids, key, drop, y, lse, rows, heads, width, slope }) {
     const word = new Uint32Array(1);
     const values = new Float64Array(width);
     for (let r = 0; r < rows; r++) {
@@ -38,26 +38,9 @@ export const attentionTwins = {
       }
     }
   },
-  gatAttentionBackward(
-    z,
-    el,
-    er,
-    ee,
-    y,
-    lse,
-    gy,
-    offsets,
-    indices,
-    ids,
-    key,
-    drop,
-    attention,
-    gscore,
-    rows,
-    heads,
-    width,
-    slope,
-  ) {
+  gatAttentionBackward(args) {
+    const { z, el, er, ee, y, lse, gy, offsets, indices, ids, key, drop, attention, gscore, rows } = args;
+    const { heads, width, slope } = args;
     const word = new Uint32Array(1);
     for (let r = 0; r < rows; r++) {
       for (let h = 0; h < heads; h++) {

@@ -1,8 +1,8 @@
-/** Scores of GATv2: twins of `native/kernels/gatv2.cpp`. */
+/** Scores of GATv2: twins of `native/kernels/attention/gatv2.cpp`. */
 import type { Kernels } from '../kernels.js';
 
 export const gatv2Twins = {
-  gatv2Scores(xl, xr, a, ee, offsets, indices, out, rows, heads, width, slope) {
+  gatv2Scores({ xl, xr, a, ee, offsets, indices, out, rows, heads, width, slope }) {
     const all = heads * width;
     for (let r = 0; r < rows; r++) {
       for (let p = offsets[r]; p < offsets[r + 1]; p++) {
@@ -18,7 +18,7 @@ export const gatv2Twins = {
       }
     }
   },
-  gatv2ScoresBackward(xl, xr, a, ee, gout, offsets, indices, gxr, ga, gee, rows, heads, width, slope) {
+  gatv2ScoresBackward({ xl, xr, a, ee, gout, offsets, indices, gxr, ga, gee, rows, heads, width, slope }) {
     const all = heads * width;
     const sums = new Float64Array(all);
     const weights = new Float64Array(all);
@@ -39,7 +39,8 @@ export const gatv2Twins = {
     }
     ga.set(weights);
   },
-  gatv2ScoresBackwardSource(xl, xr, a, ee, gout, offsets, indices, slots, gxl, rows, heads, width, slope) {
+  gatv2ScoresBackwardSource(args) {
+    const { xl, xr, a, ee, gout, offsets, indices, slots, gxl, rows, heads, width, slope } = args;
     const all = heads * width;
     const sums = new Float64Array(all);
     for (let r = 0; r < rows; r++) {

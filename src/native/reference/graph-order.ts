@@ -1,4 +1,4 @@
-/** Grouping by key: twin of `native/kernels/group_by_key.cpp`. */
+/** Grouping by key: twin of `native/kernels/sparse/group_by_key.cpp`. */
 import type { Kernels } from '../kernels.js';
 
 export const orderTwins = {

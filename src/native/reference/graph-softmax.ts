@@ -1,4 +1,4 @@
-/** Softmax over the entries of each row: twins of `native/kernels/edge_softmax.cpp`. */
+/** Softmax over the entries of each row: twins of `native/kernels/attention/edge_softmax.cpp`. */
 import type { Kernels } from '../kernels.js';
 
 export const edgeSoftmaxTwins = {

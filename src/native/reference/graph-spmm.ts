@@ -1,4 +1,4 @@
-/** Products with a sparse structure: twins of `native/kernels/spmm*.cpp` and `sddmm.cpp`. */
+/** Products with a sparse structure: twins of `native/kernels/sparse/spmm*.cpp` and `sddmm.cpp`. */
 import type { Kernels } from '../kernels.js';
 import { reduceCode } from '../op-codes.js';
 
@@ -8,25 +8,9 @@ function wins(value: number, best: number): boolean {
 }
 
 export const spmmTwins = {
-  spmm(
-    op,
-    x,
-    w,
-    xScale,
-    yScale,
-    offsets,
-    indices,
-    slots,
-    y,
-    arg,
-    rows,
-    xRows,
-    width,
-    wCols,
-    hasSelf,
-    self,
-    accumulate,
-  ) {
+  spmm(args) {
+    const { op, x, w, xScale, yScale, offsets, indices, slots, y, arg, rows, xRows, width, wCols } = args;
+    const { hasSelf, self, accumulate } = args;
     const adds = op === reduceCode.sum || op === reduceCode.mean;
     const sign = op === reduceCode.min ? -1 : 1;
     const block = width / wCols;
@@ -67,7 +51,7 @@ export const spmmTwins = {
       if (!adds && arg !== null) arg.set(winners, r * width);
     }
   },
-  spmmArgBackward(gy, w, arg, offsets, indices, slots, gx, rows, width, wCols) {
+  spmmArgBackward({ gy, w, arg, offsets, indices, slots, gx, rows, width, wCols }) {
     const block = width / wCols;
     const sums = new Float64Array(width);
     for (let r = 0; r < rows; r++) {
@@ -83,7 +67,7 @@ export const spmmTwins = {
       gx.set(sums, r * width);
     }
   },
-  sddmm(x, y, xScale, yScale, arg, offsets, indices, out, rows, width, heads) {
+  sddmm({ x, y, xScale, yScale, arg, offsets, indices, out, rows, width, heads }) {
     const block = width / heads;
     for (let r = 0; r < rows; r++) {
       const to = r * width;

@@ -1,4 +1,4 @@
-/** Twins of `native/kernels/layout*.cpp`, with the same bits: strided copies and casts between storage types. */
+/** Twins of `native/kernels/layout/layout*.cpp`, with the same bits: strided copies and casts between storage types. */
 import type { Kernels } from '../kernels.js';
 import { type StorageType, storageTypes } from '../op-codes.js';
 import type { TypedArray } from '../types.js';

@@ -1,4 +1,4 @@
-/** Fused losses: twins of `native/kernels/loss.cpp`, within tolerance. */
+/** Fused losses: twins of `native/kernels/softmax/loss.cpp`, within tolerance. */
 import type { Kernels } from '../kernels.js';
 
 export const lossTwins = {

@@ -1,11 +1,11 @@
 /**
- * Layer and batch normalisation: twins of `native/kernels/norm_layer.cpp` and `norm_batch.cpp`, within tolerance.
+ * Layer and batch normalisation: twins of `native/kernels/norm/norm_layer.cpp` and `norm_batch.cpp`, within tolerance.
  * Means first, then sums of squared deviations from them: stable for data far from 0.
  */
 import type { Kernels } from '../kernels.js';
 
 export const normTwins = {
-  layerNorm(x, gamma, beta, y, mean, rstd, rows, cols, eps) {
+  layerNorm({ x, gamma, beta, y, mean, rstd, rows, cols, eps }) {
     for (let r = 0; r < rows; r++) {
       const from = r * cols;
       let sum = 0;
@@ -21,7 +21,7 @@ export const normTwins = {
       }
     }
   },
-  layerNormBackward(x, gy, gamma, mean, rstd, gx, ggamma, gbeta, rows, cols) {
+  layerNormBackward({ x, gy, gamma, mean, rstd, gx, ggamma, gbeta, rows, cols }) {
     const sumGamma = new Float64Array(cols);
     const sumBeta = new Float64Array(cols);
     for (let r = 0; r < rows; r++) {
@@ -71,7 +71,7 @@ export const normTwins = {
       }
     }
   },
-  batchNormBackward(x, gy, mean, rstd, gamma, gx, ggamma, gbeta, rows, cols) {
+  batchNormBackward({ x, gy, mean, rstd, gamma, gx, ggamma, gbeta, rows, cols }) {
     const sumGamma = new Float64Array(cols);
     const sumBeta = new Float64Array(cols);
     for (let r = 0; r < rows; r++) {

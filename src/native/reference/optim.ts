@@ -1,11 +1,11 @@
 /**
- * Optimiser steps: twins of `native/kernels/optim.cpp`, after PyTorch's torch.optim. The row forms call the dense
+ * Optimiser steps: twins of `native/kernels/optim/optim.cpp`, after PyTorch's torch.optim. The row forms call the dense
  * formula on the part of every array that belongs to a row.
  */
 import type { Kernels } from '../kernels.js';
 
 export const optimTwins = {
-  sgdStep(p, g, buffer, n, lr, momentum, dampening, weightDecay, nesterov, first) {
+  sgdStep({ p, g, buffer, n, lr, momentum, dampening, weightDecay, nesterov, first }) {
     for (let i = 0; i < n; i++) {
       let d = g[i] + weightDecay * p[i];
       if (buffer !== null) {
@@ -24,7 +24,7 @@ export const optimTwins = {
       p[i] -= (lr * d) / (Math.sqrt(total) + eps);
     }
   },
-  adamStep(p, g, m, v, n, lr, beta1, beta2, eps, weightDecay, decoupled, c1, c2) {
+  adamStep({ p, g, m, v, n, lr, beta1, beta2, eps, weightDecay, decoupled, c1, c2 }) {
     const shrink = decoupled ? 1 - lr * weightDecay : 1;
     const decay = decoupled ? 0 : weightDecay;
     const rootC2 = Math.sqrt(c2);
@@ -39,56 +39,27 @@ export const optimTwins = {
       p[i] = old - (step * a) / (Math.sqrt(b) / rootC2 + eps);
     }
   },
-  sgdStepRows(p, ids, g, buffer, n, width, lr, momentum, weightDecay) {
+  sgdStepRows(args) {
+    const { p, ids, g, buffer, n, width } = args;
     for (let i = 0; i < n; i++) {
       const at = ids[i] * width;
-      const state = buffer === null ? null : buffer.subarray(at);
-      optimTwins.sgdStep(
-        p.subarray(at),
-        g.subarray(i * width),
-        state,
-        width,
-        lr,
-        momentum,
-        0,
-        weightDecay,
-        false,
-        false,
-      );
+      const row = { p: p.subarray(at), g: g.subarray(i * width), buffer: buffer?.subarray(at) ?? null };
+      optimTwins.sgdStep({ ...args, ...row, n: width, dampening: 0, nesterov: false, first: false });
     }
   },
-  adagradStepRows(p, ids, g, sum, n, width, lr, eps, weightDecay) {
+  adagradStepRows({ p, ids, g, sum, n, width, lr, eps, weightDecay }) {
     for (let i = 0; i < n; i++) {
       const at = ids[i] * width;
-      optimTwins.adagradStep(
-        p.subarray(at),
-        g.subarray(i * width),
-        sum.subarray(at),
-        width,
-        lr,
-        eps,
-        weightDecay,
-      );
+      const [row, gradient] = [p.subarray(at), g.subarray(i * width)];
+      optimTwins.adagradStep(row, gradient, sum.subarray(at), width, lr, eps, weightDecay);
     }
   },
-  adamStepRows(p, ids, g, m, v, n, width, lr, beta1, beta2, eps, weightDecay, decoupled, c1, c2) {
+  adamStepRows(args) {
+    const { p, ids, g, m, v, n, width } = args;
     for (let i = 0; i < n; i++) {
       const at = ids[i] * width;
-      optimTwins.adamStep(
-        p.subarray(at),
-        g.subarray(i * width),
-        m.subarray(at),
-        v.subarray(at),
-        width,
-        lr,
-        beta1,
-        beta2,
-        eps,
-        weightDecay,
-        decoupled,
-        c1,
-        c2,
-      );
+      const row = { p: p.subarray(at), g: g.subarray(i * width), m: m.subarray(at), v: v.subarray(at) };
+      optimTwins.adamStep({ ...args, ...row, n: width });
     }
   },
 } satisfies Partial<Kernels>;

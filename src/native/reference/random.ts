@@ -1,5 +1,5 @@
 /**
- * Random numbers: twins of `native/kernels/random.cpp`, bit for bit. Element i depends on the key and on its own
+ * Random numbers: twins of `native/kernels/random/random.cpp`, bit for bit. Element i depends on the key and on its own
  * words alone, so any part of an array can be made anywhere, in any order.
  */
 import { standardNormal } from '../../util/box-muller.js';

@@ -1,4 +1,4 @@
-/** Twins of `native/kernels/reduce*.cpp` and `arg_scatter.cpp`: reductions accumulated in double. */
+/** Twins of `native/kernels/reduce/reduce*.cpp` and `arg_scatter.cpp`: reductions accumulated in double. */
 import type { Kernels } from '../kernels.js';
 import { type ReduceOp, reduceCode, reduceOps } from '../op-codes.js';
 import type { FloatArray } from '../types.js';

@@ -1,4 +1,4 @@
-/** Rows by id: twins of `native/kernels/rows_*.cpp`. Rows of a file are read one at a time. */
+/** Rows by id: twins of `native/kernels/rows/rows_*.cpp`. Rows of a file are read one at a time. */
 import { StateError } from '../../util/errors.js';
 import type { Kernels } from '../kernels.js';
 

@@ -3,29 +3,10 @@ import type { Kernels } from '../kernels.js';
 import { boundEdges, drawSlots, type Hop, NodeWords } from './node-draws.js';
 
 export const neighborTwins = {
-  sampleNeighbors(
-    offsets,
-    indices,
-    weights,
-    seeds,
-    numSeeds,
-    fanouts,
-    drops,
-    hops,
-    replace,
-    key,
-    step,
-    tag,
-    map,
-    seedRows,
-    nodeIds,
-    trees,
-    localOffsets,
-    localIndices,
-    slots,
-    perHop,
-    capacity,
-  ) {
+  sampleNeighbors(args) {
+    const { offsets, indices, weights, seeds, numSeeds, fanouts, drops, hops, replace, key, step } = args;
+    const { tag, map, seedRows, nodeIds, trees, localOffsets, localIndices, slots, perHop } = args;
+    const { capacity } = args;
     let count = 0;
     const treeRows = new Map<number, number>();
     const rowOf = (tree: number, id: number): number => {
@@ -69,26 +50,9 @@ export const neighborTwins = {
     if (trees === null) for (let i = 0; i < count; i++) map[nodeIds[i]] = -1;
     return needed;
   },
-  sampleHop(
-    offsets,
-    indices,
-    weights,
-    frontier,
-    count,
-    fanout,
-    drop,
-    replace,
-    key,
-    step,
-    tag,
-    map,
-    nodeIds,
-    numNodes,
-    localOffsets,
-    localIndices,
-    slots,
-    capacity,
-  ) {
+  sampleHop(args) {
+    const { offsets, indices, weights, frontier, count, fanout, drop, replace, key, step, tag, map } = args;
+    const { nodeIds, numNodes, localOffsets, localIndices, slots, capacity } = args;
     const hop: Hop = { offsets, weights, fanout, drop, replace };
     const bound = boundEdges(hop, frontier, 0, count);
     if (bound > capacity) return -1 - bound;
@@ -110,22 +74,9 @@ export const neighborTwins = {
     }
     return nodes;
   },
-  drawNeighbors(
-    offsets,
-    weights,
-    nodes,
-    count,
-    firstNode,
-    fanout,
-    drop,
-    replace,
-    key,
-    step,
-    tag,
-    localOffsets,
-    slots,
-    capacity,
-  ) {
+  drawNeighbors(args) {
+    const { offsets, weights, nodes, count, firstNode, fanout, drop, replace, key, step, tag } = args;
+    const { localOffsets, slots, capacity } = args;
     const hop: Hop = { offsets, weights, fanout, drop, replace, first: firstNode };
     const bound = boundEdges(hop, nodes, 0, count);
     if (bound > capacity) return -1 - bound;

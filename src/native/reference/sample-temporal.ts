@@ -10,32 +10,10 @@ import {
 } from './temporal-draws.js';
 
 export const temporalSampleTwins = {
-  sampleTemporalHop(
-    starts,
-    neighbors,
-    rows,
-    time,
-    limit,
-    weights,
-    nodes,
-    times,
-    cutoffs,
-    numDst,
-    strategy,
-    fanout,
-    from,
-    to,
-    propTime,
-    unique,
-    key,
-    step,
-    tag,
-    indptr,
-    sources,
-    eventRows,
-    spans,
-    capacity,
-  ) {
+  sampleTemporalHop(args) {
+    const { starts, neighbors, rows, time, limit, weights, nodes, times, cutoffs, numDst, strategy } = args;
+    const { fanout, from, to, propTime, unique, key, step, tag, indptr, sources, eventRows, spans } = args;
+    const { capacity } = args;
     const stream = { starts, rows, time, limit, weights };
     const rule = { strategy, fanout, from, to };
     const words = new RowWords(key, step, tag);

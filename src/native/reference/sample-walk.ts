@@ -5,22 +5,9 @@ import { NodeWords } from './node-draws.js';
 import { hasNeighbor } from './sorted-rows.js';
 
 export const walkTwins = {
-  randomWalk(
-    offsets,
-    indices,
-    sorted,
-    starts,
-    count,
-    walks,
-    length,
-    restart,
-    back,
-    near,
-    far,
-    key,
-    step,
-    out,
-  ) {
+  randomWalk(args) {
+    const { offsets, indices, sorted, starts, count, walks, length, restart, back, near, far, key } = args;
+    const { step, out } = args;
     for (let i = 0; i < count * walks; i++) {
       const draws = new NodeWords(key, step, i % walks);
       const start = starts[Math.floor(i / walks)];
@@ -52,21 +39,9 @@ export const walkTwins = {
       }
     }
   },
-  sampleNegatives(
-    offsets,
-    sorted,
-    population,
-    populationSize,
-    nodes,
-    count,
-    perNode,
-    byDegree,
-    numNodes,
-    key,
-    step,
-    tag,
-    out,
-  ) {
+  sampleNegatives(args) {
+    const { offsets, sorted, population, populationSize, nodes, count, perNode, byDegree, numNodes } = args;
+    const { key, step, tag, out } = args;
     const draws = new NodeWords(key, step, tag);
     const known = (node: number, id: number): boolean =>
       sorted !== null && hasNeighbor(offsets as Int32Array, sorted, node, id);

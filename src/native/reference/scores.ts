@@ -1,4 +1,4 @@
-/** Scores of edges: twins of the kernels in `native/kernels/score.h`, within tolerance. */
+/** Scores of edges: twins of the kernels in `native/kernels/score/score.h`, within tolerance. */
 import type { Kernels } from '../kernels.js';
 import { addGradient, scoreOf } from './score-pair.js';
 
@@ -16,7 +16,7 @@ export const scoreTwins = {
   pairScores(op, a, b, out, pairs, width) {
     for (let i = 0; i < pairs; i++) out[i] = scoreOf(op, a, i * width, b, i * width, width);
   },
-  pairScoresBackward(op, gy, y, a, b, ga, gb, pairs, width) {
+  pairScoresBackward({ op, gy, y, a, b, ga, gb, pairs, width }) {
     ga?.fill(0, 0, pairs * width);
     gb?.fill(0, 0, pairs * width);
     for (let i = 0; i < pairs; i++) {
@@ -24,7 +24,7 @@ export const scoreTwins = {
       addGradient(op, gy[i], y[i], a, at, b, at, ga, at, gb, at, width);
     }
   },
-  chunkedScores(op, query, rows, negatives, out, edges, width, chunks, n) {
+  chunkedScores({ op, query, rows, negatives, out, edges, width, chunks, n }) {
     const size = Math.ceil(edges / chunks);
     for (let i = 0; i < edges; i++) {
       const from = Math.floor(i / size) * n;
@@ -32,7 +32,8 @@ export const scoreTwins = {
         out[i * n + j] = scoreOf(op, query, i * width, rows, negatives[from + j] * width, width);
     }
   },
-  chunkedScoresBackward(op, gy, y, query, rows, negatives, gQuery, gRows, edges, width, rowCount, chunks, n) {
+  chunkedScoresBackward(args) {
+    const { op, gy, y, query, rows, negatives, gQuery, gRows, edges, width, rowCount, chunks, n } = args;
     const size = Math.ceil(edges / chunks);
     const total = new Float64Array(rowCount * width);
     const own = new Float64Array(width);
@@ -48,24 +49,9 @@ export const scoreTwins = {
     }
     if (gRows !== null) for (let i = 0; i < total.length; i++) gRows[i] += total[i];
   },
-  chunkedSoftmaxLoss(
-    query,
-    target,
-    rows,
-    negatives,
-    maskOffsets,
-    maskPositions,
-    loss,
-    gQuery,
-    gTarget,
-    gRows,
-    edges,
-    width,
-    rowCount,
-    chunks,
-    n,
-    scale,
-  ) {
+  chunkedSoftmaxLoss(args) {
+    const { query, target, rows, negatives, maskOffsets, maskPositions, loss, gQuery, gTarget } = args;
+    const { gRows, edges, width, rowCount, chunks, n, scale } = args;
     const size = Math.ceil(edges / chunks);
     const dot = 0;
     const scores = new Float64Array(n);
@@ -104,21 +90,9 @@ export const scoreTwins = {
     }
     if (gRows !== null) for (let i = 0; i < others.length; i++) gRows[i] += others[i];
   },
-  rankTile(
-    op,
-    query,
-    positive,
-    positiveIds,
-    tile,
-    first,
-    filterOffsets,
-    filterIds,
-    greater,
-    equal,
-    queries,
-    width,
-    count,
-  ) {
+  rankTile(args) {
+    const { op, query, positive, positiveIds, tile, first, filterOffsets, filterIds, greater } = args;
+    const { equal, queries, width, count } = args;
     for (let q = 0; q < queries; q++) {
       const listed = new Set(
         filterOffsets === null ? [] : filterIds?.subarray(filterOffsets[q], filterOffsets[q + 1]),

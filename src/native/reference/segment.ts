@@ -1,4 +1,4 @@
-/** Reductions over the segments of a CSR layout: twins of `native/kernels/segment.cpp`. */
+/** Reductions over the segments of a CSR layout: twins of `native/kernels/segment/segment.cpp`. */
 import type { Kernels } from '../kernels.js';
 import { reduceCode } from '../op-codes.js';
 

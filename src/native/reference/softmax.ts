@@ -1,4 +1,4 @@
-/** Softmax and its logarithm over rows: twins of `native/kernels/softmax.cpp`, within tolerance. */
+/** Softmax and its logarithm over rows: twins of `native/kernels/softmax/softmax.cpp`, within tolerance. */
 import type { Kernels } from '../kernels.js';
 
 export const softmaxTwins = {

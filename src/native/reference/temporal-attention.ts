@@ -1,33 +1,12 @@
-/** Attention over the recent edges of a node: twins of `native/kernels/temporal_attention.cpp`. */
+/** Attention over the recent edges of a node: twins of `native/kernels/attention/temporal_attention.cpp`. */
 import type { Kernels } from '../kernels.js';
 import type { FloatArray } from '../types.js';
 import { attentionMask, edgeRow } from './temporal-edge-row.js';
 
 export const temporalAttentionTwins = {
-  temporalAttention(
-    query,
-    h,
-    neighbors,
-    features,
-    eventRows,
-    spans,
-    w,
-    b,
-    offsets,
-    key,
-    drop,
-    raw,
-    alpha,
-    encoded,
-    y,
-    numDst,
-    heads,
-    dimNode,
-    dimEdge,
-    dimTime,
-    scale,
-    slope,
-  ) {
+  temporalAttention(args) {
+    const { query, h, neighbors, features, eventRows, spans, w, b, offsets, key, drop, raw, alpha } = args;
+    const { encoded, y, numDst, heads, dimNode, dimEdge, dimTime, scale, slope } = args;
     const width = dimNode + dimEdge + dimTime + 1;
     const x = new Float64Array(width);
     const sums = new Float64Array(heads * width);
@@ -63,34 +42,10 @@ export const temporalAttentionTwins = {
         y.set(sums.subarray(k * width, (k + 1) * width), (k * numDst + i) * width);
     }
   },
-  temporalAttentionBackward(
-    gy,
-    query,
-    h,
-    neighbors,
-    features,
-    eventRows,
-    spans,
-    w,
-    b,
-    offsets,
-    key,
-    drop,
-    raw,
-    alpha,
-    encoded,
-    gQuery,
-    gNeighbors,
-    gw,
-    gb,
-    numDst,
-    heads,
-    dimNode,
-    dimEdge,
-    dimTime,
-    scale,
-    slope,
-  ) {
+  temporalAttentionBackward(args) {
+    const { gy, query, h, neighbors, features, eventRows, spans, w, b, offsets, key, drop, raw } = args;
+    const { alpha, encoded, gQuery, gNeighbors, gw, gb, numDst, heads, dimNode, dimEdge, dimTime } = args;
+    const { scale, slope } = args;
     const width = dimNode + dimEdge + dimTime + 1;
     const timeAt = dimNode + dimEdge;
     const x = new Float64Array(width);

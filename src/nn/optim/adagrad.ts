@@ -39,17 +39,17 @@ export class Adagrad extends Optimizer<AdagradOptions> {
 
   protected updateRows(p: Tensor, g: SparseRows, state: ParameterState, o: AdagradOptions): void {
     const sum = this.stateOf(p, state, 'sum', o.initialAccumulator);
-    kernels().adagradStepRows(
-      p.floats,
-      g.ids,
-      g.rows,
+    kernels().adagradStepRows({
+      p: p.floats,
+      ids: g.ids,
+      g: g.rows,
       sum,
-      g.ids.length,
-      g.width,
-      decayedRate(state, o),
-      o.eps,
-      o.weightDecay,
-    );
+      n: g.ids.length,
+      width: g.width,
+      lr: decayedRate(state, o),
+      eps: o.eps,
+      weightDecay: o.weightDecay,
+    });
   }
 }
 

@@ -54,7 +54,21 @@ abstract class AdamBase extends Optimizer<AdamOptions> {
         amsgradStep(p.floats, g, i, i, m, v, most, o, this.decoupled, c1, c2);
       return;
     }
-    kernels().adamStep(p.floats, g, m, v, p.size, o.lr, b1, b2, o.eps, o.weightDecay, this.decoupled, c1, c2);
+    kernels().adamStep({
+      p: p.floats,
+      g,
+      m,
+      v,
+      n: p.size,
+      lr: o.lr,
+      beta1: b1,
+      beta2: b2,
+      eps: o.eps,
+      weightDecay: o.weightDecay,
+      decoupled: this.decoupled,
+      c1,
+      c2,
+    });
   }
 
   protected updateRows(p: Tensor, g: SparseRows, state: ParameterState, o: AdamOptions): void {
@@ -74,23 +88,23 @@ abstract class AdamBase extends Optimizer<AdamOptions> {
       }
       return;
     }
-    kernels().adamStepRows(
-      p.floats,
-      g.ids,
-      g.rows,
+    kernels().adamStepRows({
+      p: p.floats,
+      ids: g.ids,
+      g: g.rows,
       m,
       v,
-      g.ids.length,
-      g.width,
-      o.lr,
-      b1,
-      b2,
-      o.eps,
-      o.weightDecay,
-      this.decoupled,
+      n: g.ids.length,
+      width: g.width,
+      lr: o.lr,
+      beta1: b1,
+      beta2: b2,
+      eps: o.eps,
+      weightDecay: o.weightDecay,
+      decoupled: this.decoupled,
       c1,
       c2,
-    );
+    });
   }
 }
 

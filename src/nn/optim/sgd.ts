@@ -47,18 +47,18 @@ export class SGD extends Optimizer<SGDOptions> {
   protected updateDense(p: Tensor, g: FloatArray, state: ParameterState, o: SGDOptions): void {
     const first = !state.tensors.has('momentum');
     const buffer = o.momentum === 0 ? null : this.stateOf(p, state, 'momentum');
-    kernels().sgdStep(
-      p.floats,
+    kernels().sgdStep({
+      p: p.floats,
       g,
       buffer,
-      p.size,
-      o.lr,
-      o.momentum,
-      o.dampening,
-      o.weightDecay,
-      o.nesterov,
+      n: p.size,
+      lr: o.lr,
+      momentum: o.momentum,
+      dampening: o.dampening,
+      weightDecay: o.weightDecay,
+      nesterov: o.nesterov,
       first,
-    );
+    });
   }
 
   protected updateRows(p: Tensor, g: SparseRows, state: ParameterState, o: SGDOptions): void {
@@ -68,16 +68,16 @@ export class SGD extends Optimizer<SGDOptions> {
       );
     }
     const buffer = o.momentum === 0 ? null : this.stateOf(p, state, 'momentum');
-    kernels().sgdStepRows(
-      p.floats,
-      g.ids,
-      g.rows,
+    kernels().sgdStepRows({
+      p: p.floats,
+      ids: g.ids,
+      g: g.rows,
       buffer,
-      g.ids.length,
-      g.width,
-      o.lr,
-      o.momentum,
-      o.weightDecay,
-    );
+      n: g.ids.length,
+      width: g.width,
+      lr: o.lr,
+      momentum: o.momentum,
+      weightDecay: o.weightDecay,
+    });
   }
 }

@@ -65,30 +65,30 @@ const temporalAttentionOp = builtinOp<Attributes>({
     const alpha = Tensor.allocate(dtype, [edges, heads]);
     const encoded = ctx.recording ? Tensor.allocate(dtype, [edges, w.size]) : null;
     const y = Tensor.allocate(dtype, query.shape);
-    kernels().temporalAttention(
-      pack(query),
-      pack(h),
-      a.neighbors,
-      a.features,
-      a.eventRows,
-      a.spans,
-      pack(w),
-      pack(b),
-      a.indptr,
-      a.key,
-      a.drop,
-      raw.floats,
-      alpha.floats,
-      encoded?.floats ?? null,
-      y.floats,
+    kernels().temporalAttention({
+      query: pack(query),
+      h: pack(h),
+      neighbors: a.neighbors,
+      features: a.features,
+      eventRows: a.eventRows,
+      spans: a.spans,
+      w: pack(w),
+      b: pack(b),
+      offsets: a.indptr,
+      key: a.key,
+      drop: a.drop,
+      raw: raw.floats,
+      alpha: alpha.floats,
+      encoded: encoded?.floats ?? null,
+      y: y.floats,
       numDst,
       heads,
-      h.shape[1],
-      a.featureWidth,
-      w.size,
-      a.scale,
-      a.slope,
-    );
+      dimNode: h.shape[1],
+      dimEdge: a.featureWidth,
+      dimTime: w.size,
+      scale: a.scale,
+      slope: a.slope,
+    });
     if (encoded !== null) ctx.save(query, h, w, b, raw, alpha, encoded);
     return y;
   },
@@ -106,34 +106,34 @@ const temporalAttentionOp = builtinOp<Attributes>({
     const wantsTime = ctx.needs(2) || ctx.needs(3);
     const gw = like(w, wantsTime);
     const gb = like(b, wantsTime);
-    kernels().temporalAttentionBackward(
-      pack(gy),
-      pack(query),
-      pack(h),
-      a.neighbors,
-      a.features,
-      a.eventRows,
-      a.spans,
-      pack(w),
-      pack(b),
-      a.indptr,
-      a.key,
-      a.drop,
-      raw.floats,
-      alpha.floats,
-      encoded.floats,
-      gQuery?.floats ?? null,
-      gNeighbors?.floats ?? null,
-      gw?.floats ?? null,
-      gb?.floats ?? null,
+    kernels().temporalAttentionBackward({
+      gy: pack(gy),
+      query: pack(query),
+      h: pack(h),
+      neighbors: a.neighbors,
+      features: a.features,
+      eventRows: a.eventRows,
+      spans: a.spans,
+      w: pack(w),
+      b: pack(b),
+      offsets: a.indptr,
+      key: a.key,
+      drop: a.drop,
+      raw: raw.floats,
+      alpha: alpha.floats,
+      encoded: encoded.floats,
+      gQuery: gQuery?.floats ?? null,
+      gNeighbors: gNeighbors?.floats ?? null,
+      gw: gw?.floats ?? null,
+      gb: gb?.floats ?? null,
       numDst,
       heads,
-      h.shape[1],
-      a.featureWidth,
-      w.size,
-      a.scale,
-      a.slope,
-    );
+      dimNode: h.shape[1],
+      dimEdge: a.featureWidth,
+      dimTime: w.size,
+      scale: a.scale,
+      slope: a.slope,
+    });
     const gh = gNeighbors === null ? null : addByRow(gNeighbors, a.neighbors, h);
     return [gQuery, gh, ctx.needs(2) ? gw : null, ctx.needs(3) ? gb : null];
   },
@@ -258,7 +258,18 @@ function batched(a: Tensor, b: Tensor, transA: boolean, transB: boolean): Tensor
   const [m, k] = transA ? [a.shape[2], a.shape[1]] : [a.shape[1], a.shape[2]];
   const n = transB ? b.shape[1] : b.shape[2];
   const y = Tensor.allocate(a.dtype, [heads, m, n]);
-  kernels().gemmBatched(pack(a), pack(b), y.floats, heads, m, n, k, transA, transB, false);
+  kernels().gemmBatched({
+    a: pack(a),
+    b: pack(b),
+    c: y.floats,
+    batch: heads,
+    m,
+    n,
+    k,
+    transA,
+    transB,
+    accumulate: false,
+  });
   return y;
 }
 

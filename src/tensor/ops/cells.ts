@@ -107,17 +107,17 @@ const timeEncodeOp = builtinOp({
     const gt = ctx.needs(0) ? Tensor.allocate(t.dtype, t.shape) : null;
     const gw = Tensor.allocate(t.dtype, w.shape);
     const gb = Tensor.allocate(t.dtype, b.shape);
-    kernels().timeEncodeBackward(
-      pack(t),
-      pack(w),
-      pack(b),
-      pack(gy),
-      gt?.floats ?? null,
-      gw.floats,
-      gb.floats,
-      t.size,
-      w.size,
-    );
+    kernels().timeEncodeBackward({
+      t: pack(t),
+      w: pack(w),
+      b: pack(b),
+      gy: pack(gy),
+      gt: gt?.floats ?? null,
+      gw: gw.floats,
+      gb: gb.floats,
+      n: t.size,
+      d: w.size,
+    });
     return [gt, gw, gb];
   },
 });

@@ -43,25 +43,36 @@ function product(
   // A weight gradient aᵀ·b with more rows than columns: its transpose is distributed better over the CPU's threads.
   if (y.device === null && flipA && !flipB && m > n && k > m && bias === undefined) {
     const turned = Tensor.allocate(a.dtype, [n, m]);
-    kernels().gemm(right.data, left.data, null, turned.floats, n, m, k, true, false, false);
+    kernels().gemm({
+      a: right.data,
+      b: left.data,
+      bias: null,
+      c: turned.floats,
+      m: n,
+      n: m,
+      k,
+      transA: true,
+      transB: false,
+      accumulate: false,
+    });
     const columns = turned.view([m, n], [1, m]);
     copyInto(columns, y, contiguousStrides([m, n]), 0);
     columns.dispose();
     turned.dispose();
     return y;
   }
-  kernels().gemm(
-    left.data,
-    right.data,
-    bias === undefined ? null : pack(bias),
-    y.floats,
+  kernels().gemm({
+    a: left.data,
+    b: right.data,
+    bias: bias === undefined ? null : pack(bias),
+    c: y.floats,
     m,
     n,
     k,
-    flipA,
-    flipB,
-    false,
-  );
+    transA: flipA,
+    transB: flipB,
+    accumulate: false,
+  });
   return y;
 }
 
@@ -85,7 +96,18 @@ function batchedProduct(a: Tensor, b: Tensor, transA: boolean, transB: boolean):
   const [m, k] = transA ? [ca, ra] : [ra, ca];
   const n = transB ? b.shape[1] : b.shape[2];
   const y = Tensor.allocate(a.dtype, [batch, m, n]);
-  kernels().gemmBatched(pack(a), pack(b), y.floats, batch, m, n, k, transA, transB, false);
+  kernels().gemmBatched({
+    a: pack(a),
+    b: pack(b),
+    c: y.floats,
+    batch,
+    m,
+    n,
+    k,
+    transA,
+    transB,
+    accumulate: false,
+  });
   return y;
 }
 
@@ -187,7 +209,19 @@ const linearPairOp = builtinOp<{ readonly relu: boolean }>({
     const [out, k2] = w2.shape;
     const y = Tensor.allocate(x1.dtype, [rows, out]);
     const b = bias === undefined ? null : pack(bias);
-    kernels().gemmPair(pack(x1), pack(w1), k1, pack(x2), pack(w2), k2, b, y.floats, rows, out, relu);
+    kernels().gemmPair({
+      a1: pack(x1),
+      b1: pack(w1),
+      k1,
+      a2: pack(x2),
+      b2: pack(w2),
+      k2,
+      bias: b,
+      c: y.floats,
+      m: rows,
+      n: out,
+      relu,
+    });
     if (relu) ctx.save(x1, w1, x2, w2, y);
     else ctx.save(x1, w1, x2, w2);
     return y;
@@ -237,7 +271,19 @@ function weightGradients(
   const y = passed === null ? null : passed.floats;
   const sums = gb === null ? null : gb.floats;
   const [a1, a2] = [pack(x1), pack(x2)];
-  kernels().gemmPairBackward(g.floats, y, a1, gw1.floats, k1, a2, gw2.floats, k2, sums, rows, out);
+  kernels().gemmPairBackward({
+    g: g.floats,
+    y,
+    a1,
+    gb1: gw1.floats,
+    k1,
+    a2,
+    gb2: gw2.floats,
+    k2,
+    gbias: sums,
+    m: rows,
+    n: out,
+  });
   return [gw1, gw2, gb];
 }
 

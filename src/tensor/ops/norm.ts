@@ -22,7 +22,17 @@ const layerNormOp = builtinOp<{ readonly eps: number }>({
     const rstd = Tensor.allocate(x.dtype, [rows]);
     const scale = gamma === undefined ? null : pack(gamma);
     const shift = beta === undefined ? null : pack(beta);
-    kernels().layerNorm(pack(x), scale, shift, y.floats, mean.floats, rstd.floats, rows, cols, eps);
+    kernels().layerNorm({
+      x: pack(x),
+      gamma: scale,
+      beta: shift,
+      y: y.floats,
+      mean: mean.floats,
+      rstd: rstd.floats,
+      rows,
+      cols,
+      eps,
+    });
     ctx.save(x, mean, rstd, ...(gamma === undefined ? [] : [gamma]));
     return y;
   },
@@ -32,18 +42,18 @@ const layerNormOp = builtinOp<{ readonly eps: number }>({
     const gx = Tensor.allocate(x.dtype, x.shape);
     const ggamma = ctx.hasInput(1) ? Tensor.allocate(x.dtype, [cols]) : null;
     const gbeta = ctx.hasInput(2) ? Tensor.allocate(x.dtype, [cols]) : null;
-    kernels().layerNormBackward(
-      pack(x),
-      pack(gy),
-      gamma === undefined ? null : pack(gamma),
-      mean.floats,
-      rstd.floats,
-      gx.floats,
-      ggamma?.floats ?? null,
-      gbeta?.floats ?? null,
-      sizeOf(x.shape.slice(0, -1)),
+    kernels().layerNormBackward({
+      x: pack(x),
+      gy: pack(gy),
+      gamma: gamma === undefined ? null : pack(gamma),
+      mean: mean.floats,
+      rstd: rstd.floats,
+      gx: gx.floats,
+      ggamma: ggamma?.floats ?? null,
+      gbeta: gbeta?.floats ?? null,
+      rows: sizeOf(x.shape.slice(0, -1)),
       cols,
-    ); // prettier-ignore
+    }); // prettier-ignore
     return [gx, ggamma, gbeta].slice(0, ctx.hasInput(1) ? 3 : 1);
   },
 });
@@ -88,18 +98,18 @@ const batchNormOp = builtinOp<{ readonly mean: Tensor; readonly rstd: Tensor }>(
     const gx = Tensor.allocate(x.dtype, x.shape);
     const ggamma = Tensor.allocate(x.dtype, [cols]);
     const gbeta = Tensor.allocate(x.dtype, [cols]);
-    kernels().batchNormBackward(
-      pack(x),
-      pack(gy),
-      pack(mean),
-      rstd.floats,
-      gamma === undefined ? null : pack(gamma),
-      gx.floats,
-      ggamma.floats,
-      gbeta.floats,
+    kernels().batchNormBackward({
+      x: pack(x),
+      gy: pack(gy),
+      mean: pack(mean),
+      rstd: rstd.floats,
+      gamma: gamma === undefined ? null : pack(gamma),
+      gx: gx.floats,
+      ggamma: ggamma.floats,
+      gbeta: gbeta.floats,
       rows,
       cols,
-    ); // prettier-ignore
+    }); // prettier-ignore
     return [gx, ggamma, gbeta].slice(0, ctx.hasInput(1) ? 3 : 1);
   },
 });

@@ -164,7 +164,18 @@ function sourceGradient(
   if (arg !== null) {
     const positions = shard.outPositions();
     const { numSrc } = shard;
-    kernels().spmmArgBackward(g.floats, w, arg, offsets, dst, positions, gx.floats, numSrc, width, columns);
+    kernels().spmmArgBackward({
+      gy: g.floats,
+      w,
+      arg,
+      offsets,
+      indices: dst,
+      slots: positions,
+      gx: gx.floats,
+      rows: numSrc,
+      width,
+      wCols: columns,
+    });
     return;
   }
   spmm({
@@ -197,19 +208,19 @@ function weightGradient(
   const offsets = shard.allOffsets();
   fillShardEdges(shard, gw, (rows) => {
     const { indices, numDst } = shard;
-    kernels().sddmm(
-      x.floats,
-      g.floats,
+    kernels().sddmm({
+      x: x.floats,
+      y: g.floats,
       xScale,
-      dstScale,
-      own,
+      yScale: dstScale,
+      arg: own,
       offsets,
       indices,
-      rows.floats,
-      numDst,
+      out: rows.floats,
+      rows: numDst,
       width,
-      columns,
-    );
+      heads: columns,
+    });
   });
 }
 

@@ -169,23 +169,23 @@ function attend(
 ): void {
   const { slope, key, drop } = attributes;
   const [, heads, size] = value.shape;
-  kernels().gatAttention(
-    value.floats,
-    srcScore.floats,
-    dstScore,
-    edgeScore?.floats ?? null,
+  kernels().gatAttention({
+    z: value.floats,
+    el: srcScore.floats,
+    er: dstScore,
+    ee: edgeScore?.floats ?? null,
     offsets,
-    shard.indices,
-    maskIds(shard, attributes),
+    indices: shard.indices,
+    ids: maskIds(shard, attributes),
     key,
     drop,
     y,
     lse,
-    offsets.length - 1,
+    rows: offsets.length - 1,
     heads,
-    size,
+    width: size,
     slope,
-  );
+  });
 }
 
 function shardGradients(
@@ -204,26 +204,26 @@ function shardGradients(
   const own = edgeScore === null ? null : gatherShardEdges(shard, edgeScore);
   const attention = Tensor.allocate(value.dtype, [numEdges, heads]);
   const gScore = Tensor.allocate(value.dtype, [numEdges, heads]);
-  kernels().gatAttentionBackward(
-    value.floats,
-    srcScore.floats,
-    dstScore.floats,
-    own?.floats ?? null,
-    y.floats,
-    lse.floats,
-    g.floats,
-    shard.allOffsets(),
+  kernels().gatAttentionBackward({
+    z: value.floats,
+    el: srcScore.floats,
+    er: dstScore.floats,
+    ee: own?.floats ?? null,
+    y: y.floats,
+    lse: lse.floats,
+    gy: g.floats,
+    offsets: shard.allOffsets(),
     indices,
-    maskIds(shard, attributes),
+    ids: maskIds(shard, attributes),
     key,
     drop,
-    attention.floats,
-    gScore.floats,
-    numDst,
+    attention: attention.floats,
+    gscore: gScore.floats,
+    rows: numDst,
     heads,
-    size,
+    width: size,
     slope,
-  );
+  });
   const { offsets, dst, positions: slots } = shard.out();
   const scores = { x: gScore.floats, xRows: numEdges, width: heads };
   spmm({ ...scores, offsets, indices: slots, y: gSrc.floats });

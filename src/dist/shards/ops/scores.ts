@@ -34,7 +34,19 @@ const dotScoresOp = builtinOp<{ readonly graph: ShardedGraph }>({
         const offsets = shard.allOffsets();
         const [x, y, width] = [rows[0].floats, dst.floats, heads * size];
         fillShardEdges(shard, scores, ({ floats }) =>
-          kernels().sddmm(x, y, null, null, null, offsets, indices, floats, numDst, width, heads),
+          kernels().sddmm({
+            x,
+            y,
+            xScale: null,
+            yScale: null,
+            arg: null,
+            offsets,
+            indices,
+            out: floats,
+            rows: numDst,
+            width,
+            heads,
+          }),
         );
         return keeper.keep(shard, rows);
       },
@@ -96,10 +108,19 @@ const additiveScoresOp = builtinOp<AdditiveAttributes>({
       visit(shard, rows) {
         const { indices, numDst } = shard;
         const own = edge === undefined ? null : gatherShardEdges(shard, edge);
-        const ends = [rows[0].floats, dst.floats, a.floats, own?.floats ?? null] as const;
+        const ends = { xl: rows[0].floats, xr: dst.floats, a: a.floats, ee: own?.floats ?? null };
         const offsets = shard.allOffsets();
         fillShardEdges(shard, scores, ({ floats }) =>
-          kernels().gatv2Scores(...ends, offsets, indices, floats, numDst, heads, size, slope),
+          kernels().gatv2Scores({
+            ...ends,
+            offsets,
+            indices,
+            out: floats,
+            rows: numDst,
+            heads,
+            width: size,
+            slope,
+          }),
         );
         disposeCopy(own, edge);
         return keeper.keep(shard, rows);
@@ -152,23 +173,23 @@ function additiveGradients(
   const { indices, numDst, numSrc } = shard;
   const own = edge === null ? null : gatherShardEdges(shard, edge);
   const gOwn = gatherShardEdges(shard, g);
-  const ends = [src.floats, dst.floats, a.floats, own?.floats ?? null, gOwn.floats] as const;
+  const ends = {
+    ...{ xl: src.floats, xr: dst.floats, a: a.floats, ee: own?.floats ?? null, gout: gOwn.floats },
+    ...{ heads, width: size, slope },
+  };
   const gDstPart = Tensor.allocate(gDst.dtype, gDst.shape);
   const gaPart = Tensor.allocate(ga.dtype, ga.shape);
   const offsets = shard.allOffsets();
   const run = (gEdgePart: Tensor | null): void =>
-    kernels().gatv2ScoresBackward(
+    kernels().gatv2ScoresBackward({
       ...ends,
       offsets,
       indices,
-      gDstPart.floats,
-      gaPart.floats,
-      gEdgePart?.floats ?? null,
-      numDst,
-      heads,
-      size,
-      slope,
-    );
+      gxr: gDstPart.floats,
+      ga: gaPart.floats,
+      gee: gEdgePart?.floats ?? null,
+      rows: numDst,
+    });
   if (gEdge === null) run(null);
   else fillShardEdges(shard, gEdge, run);
   kernels().axpy(1, gDstPart.floats, gDst.floats, gDst.size);
@@ -177,8 +198,8 @@ function additiveGradients(
   gaPart.dispose();
   if (gSrc !== null) {
     const out = shard.out();
-    const structure = [out.offsets, out.dst, out.positions] as const;
-    kernels().gatv2ScoresBackwardSource(...ends, ...structure, gSrc.floats, numSrc, heads, size, slope);
+    const structure = { offsets: out.offsets, indices: out.dst, slots: out.positions, rows: numSrc };
+    kernels().gatv2ScoresBackwardSource({ ...ends, ...structure, gxl: gSrc.floats });
   }
   disposeCopy(own, edge);
   disposeCopy(gOwn, g);

@@ -2,14 +2,14 @@
  * Matrix products on the GPU: chooses the tile, and splits long sums. Both depend on sizes alone, so equal shapes give
  * equal bits.
  */
-import { type Kernels, reduceCode } from '../../../native/index.js';
+import { type FloatArray, type Kernels, reduceCode } from '../../../native/index.js';
 import { grid, maxGroups } from '../../device/program.js';
 import type { Compute } from '../compute.js';
 import type { GpuArray } from '../gpu-array.js';
 import { chooseTile, type GemmTile, outcome, passRelu, sumParts } from './gemm-programs.js';
 import { reduce } from './reduce.js';
 
-type Memory = Parameters<Kernels['gemm']>[0] | GpuArray;
+type Memory = FloatArray | GpuArray;
 
 interface Product {
   readonly a: Memory;
@@ -76,20 +76,20 @@ const outcomeOf = (bias: unknown, accumulate: boolean, relu = false): number =>
 
 export function gemmKernels(compute: Compute): Partial<Kernels> {
   return {
-    gemm(a, b, bias, c, m, n, k, transA, transB, accumulate) {
+    gemm({ a, b, bias, c, m, n, k, transA, transB, accumulate }) {
       multiply(compute, { a, b, bias, c, m, n, k, transA, transB, outcome: outcomeOf(bias, accumulate) });
     },
-    gemmBatched(a, b, c, batch, m, n, k, transA, transB, accumulate) {
+    gemmBatched({ a, b, c, batch, m, n, k, transA, transB, accumulate }) {
       if (m === 0 || n === 0) return;
       const each = { a, b, bias: null, c, m, n, k, transA, transB, outcome: outcomeOf(null, accumulate) };
       launchTiles(compute, each, chooseTile(m, n), batch, { a: m * k, b: k * n, c: m * n, k: 0 });
     },
-    gemmPair(a1, b1, k1, a2, b2, k2, bias, c, m, n, relu) {
+    gemmPair({ a1, b1, k1, a2, b2, k2, bias, c, m, n, relu }) {
       const both = { c, m, n, transA: false, transB: true };
       multiply(compute, { ...both, a: a1, b: b1, k: k1, bias, outcome: outcomeOf(bias, false) });
       multiply(compute, { ...both, a: a2, b: b2, k: k2, bias: null, outcome: outcomeOf(null, true, relu) });
     },
-    gemmPairBackward(g, y, a1, gb1, k1, a2, gb2, k2, gbias, m, n) {
+    gemmPairBackward({ g, y, a1, gb1, k1, a2, gb2, k2, gbias, m, n }) {
       const passed = y === null ? null : compute.allocate('f32', m * n, 'passed gradient');
       if (passed !== null) compute.launch(passRelu, [g, y, passed], [m * n], m * n);
       const both = { a: passed ?? g, m: n, k: m, bias: null, transA: true, transB: false, outcome: 0 };

@@ -140,7 +140,7 @@ function idsOn(c: Compute, ids: Int32Array | null): GpuArray | null {
 
 export function graphAttentionKernels(c: Compute): Partial<Kernels> {
   return {
-    gatAttention(z, el, er, ee, offsets, indices, ids, key, drop, y, lse, rows, heads, width, slope) {
+    gatAttention({ z, el, er, ee, offsets, indices, ids, key, drop, y, lse, rows, heads, width, slope }) {
       const entries = indices.length;
       const n = entries * heads;
       const weight = c.allocate('f32', n, 'attention');
@@ -159,26 +159,9 @@ export function graphAttentionKernels(c: Compute): Partial<Kernels> {
       stats.release();
       weight.release();
     },
-    gatAttentionBackward(
-      z,
-      el,
-      er,
-      ee,
-      y,
-      lse,
-      gy,
-      offsets,
-      indices,
-      ids,
-      key,
-      drop,
-      attention,
-      gscore,
-      rows,
-      heads,
-      width,
-      slope,
-    ) {
+    gatAttentionBackward(args) {
+      const { z, el, er, ee, y, lse, gy, offsets, indices, ids, key, drop, attention, gscore, rows } = args;
+      const { heads, width, slope } = args;
       const n = indices.length * heads;
       const places = [offsetsOn(c, offsets), c.structure(indices)];
       const dots = c.allocate('f32', rows * heads, 'attention');

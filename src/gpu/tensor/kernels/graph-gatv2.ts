@@ -175,7 +175,7 @@ function sumColumns(c: Compute, x: GpuArray, rows: number, width: number, y: Arg
 
 export function graphGatv2Kernels(c: Compute): Partial<Kernels> {
   return {
-    gatv2Scores(xl, xr, a, ee, offsets, indices, out, rows, heads, width, slope) {
+    gatv2Scores({ xl, xr, a, ee, offsets, indices, out, rows, heads, width, slope }) {
       const n = indices.length * heads;
       const structure = [offsetsOn(c, offsets), c.structure(indices)];
       c.launch(
@@ -185,7 +185,7 @@ export function graphGatv2Kernels(c: Compute): Partial<Kernels> {
         n,
       );
     },
-    gatv2ScoresBackward(xl, xr, a, ee, gout, offsets, indices, gxr, ga, gee, rows, heads, width, slope) {
+    gatv2ScoresBackward({ xl, xr, a, ee, gout, offsets, indices, gxr, ga, gee, rows, heads, width, slope }) {
       const all = heads * width;
       const n = rows * all;
       const structure = [offsetsOn(c, offsets), c.structure(indices)];
@@ -198,7 +198,8 @@ export function graphGatv2Kernels(c: Compute): Partial<Kernels> {
       if (gee !== null)
         c.launch(gradientOfEdges, [xl, xr, a, ee, gout, ...structure, gee], [edges, ...sizes], edges);
     },
-    gatv2ScoresBackwardSource(xl, xr, a, ee, gout, offsets, indices, slots, gxl, rows, heads, width, slope) {
+    gatv2ScoresBackwardSource(args) {
+      const { xl, xr, a, ee, gout, offsets, indices, slots, gxl, rows, heads, width, slope } = args;
       const all = heads * width;
       const n = rows * all;
       const structure = [offsetsOn(c, offsets), c.structure(indices)];

@@ -261,25 +261,9 @@ function lasting(c: Compute, factors: Argument): Argument {
 
 export function graphSpmmKernels(c: Compute): Partial<Kernels> {
   return {
-    spmm(
-      op,
-      x,
-      w,
-      xScale,
-      yScale,
-      offsets,
-      indices,
-      slots,
-      y,
-      arg,
-      rows,
-      xRows,
-      width,
-      wCols,
-      hasSelf,
-      self,
-      accumulate,
-    ) {
+    spmm(args) {
+      const { op, x, w, xScale, yScale, offsets, indices, slots, y, arg, rows, xRows, width, wCols } = args;
+      const { hasSelf, self, accumulate } = args;
       if (op === reduceCode.sum || op === reduceCode.mean) {
         sumRows(c, {
           x,
@@ -310,12 +294,12 @@ export function graphSpmmKernels(c: Compute): Partial<Kernels> {
         n,
       );
     },
-    spmmArgBackward(gy, w, arg, offsets, indices, slots, gx, rows, width, wCols) {
+    spmmArgBackward({ gy, w, arg, offsets, indices, slots, gx, rows, width, wCols }) {
       const n = rows * width;
       const places = [offsetsOn(c, offsets), c.structure(indices), c.structure(slots)];
       c.launch(spmmArgBackward, [gy, lasting(c, w), arg, ...places, gx], [n, width, wCols, w !== null], n);
     },
-    sddmm(x, y, xScale, yScale, arg, offsets, indices, out, rows, width, heads) {
+    sddmm({ x, y, xScale, yScale, arg, offsets, indices, out, rows, width, heads }) {
       const n = indices.length * heads;
       const places = [offsetsOn(c, offsets), c.structure(indices)];
       c.launch(

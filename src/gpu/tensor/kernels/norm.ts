@@ -132,11 +132,11 @@ export function normKernels(c: Compute): Partial<Kernels> {
     terms.release();
   };
   return {
-    layerNorm(x, gamma, beta, y, mean, rstd, rows, cols, eps) {
+    layerNorm({ x, gamma, beta, y, mean, rstd, rows, cols, eps }) {
       const params = [eps, gamma !== null, beta !== null];
       launchRows(c, layerNorm, [x, gamma, beta, y, mean, rstd], rows, cols, params);
     },
-    layerNormBackward(x, gy, gamma, mean, rstd, gx, ggamma, gbeta, rows, cols) {
+    layerNormBackward({ x, gy, gamma, mean, rstd, gx, ggamma, gbeta, rows, cols }) {
       launchRows(c, layerNormBackward, [x, gy, gamma, mean, rstd, gx], rows, cols, [gamma !== null]);
       const write = (out: Argument, n: number): void =>
         c.launch(gammaTerms, [x, gy, mean, rstd, out], [n, cols, 1], n);
@@ -153,7 +153,7 @@ export function normKernels(c: Compute): Partial<Kernels> {
       const n = rows * cols;
       c.launch(batchNorm, [x, mean, rstd, gamma, beta, y], [n, cols, gamma !== null, beta !== null], n);
     },
-    batchNormBackward(x, gy, mean, rstd, gamma, gx, ggamma, gbeta, rows, cols) {
+    batchNormBackward({ x, gy, mean, rstd, gamma, gx, ggamma, gbeta, rows, cols }) {
       const size = rows * cols;
       const write = (out: Argument, n: number): void =>
         c.launch(gammaTerms, [x, gy, mean, rstd, out], [n, cols, 0], n);

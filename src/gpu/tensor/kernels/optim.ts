@@ -2,7 +2,7 @@
  * Optimiser steps on the GPU: the formulas of `native/reference/optim.ts`. Values that the host can compute in double
  * (such as 1 − β₂) are parameters. The row forms run the same code on the rows with the given ids.
  */
-import type { Kernels } from '../../../native/index.js';
+import type { KernelArguments, Kernels } from '../../../native/index.js';
 import type { Compute } from '../compute.js';
 import { type TensorProgram, tensorProgram } from '../tensor-program.js';
 
@@ -77,43 +77,37 @@ const adam = forms(
   w[p.w_at + at] = old - p.step * mean / (sqrt(square) / p.root + p.eps);`,
 );
 
-function adamParams(
-  lr: number,
-  beta1: number,
-  beta2: number,
-  eps: number,
-  weightDecay: number,
-  decoupled: boolean,
-  c1: number,
-  c2: number,
-): number[] {
+function adamParams(args: KernelArguments<'adamStep' | 'adamStepRows'>): number[] {
+  const { lr, beta1, beta2, eps, weightDecay, decoupled, c1, c2 } = args;
   const [shrink, decay] = decoupled ? [1 - lr * weightDecay, 0] : [1, weightDecay];
   return [shrink, decay, beta1, 1 - beta1, beta2, 1 - beta2, lr / c1, Math.sqrt(c2), eps];
 }
 
 export function optimKernels(c: Compute): Partial<Kernels> {
   return {
-    sgdStep(p, g, buffer, n, lr, momentum, dampening, weightDecay, nesterov, first) {
+    sgdStep({ p, g, buffer, n, lr, momentum, dampening, weightDecay, nesterov, first }) {
       const params = [n, lr, momentum, 1 - dampening, weightDecay, buffer !== null, nesterov, first];
       c.launch(sgd.dense, [p, g, buffer], params, n);
     },
     adagradStep: (p, g, sum, n, lr, eps, weightDecay) =>
       c.launch(adagrad.dense, [p, g, sum], [n, lr, eps, weightDecay], n),
-    adamStep(p, g, m, v, n, ...rest) {
-      c.launch(adam.dense, [p, g, m, v], [n, ...adamParams(...rest)], n);
+    adamStep(args) {
+      const { p, g, m, v, n } = args;
+      c.launch(adam.dense, [p, g, m, v], [n, ...adamParams(args)], n);
     },
-    sgdStepRows(p, ids, g, buffer, n, width, lr, momentum, weightDecay) {
+    sgdStepRows({ p, ids, g, buffer, n, width, lr, momentum, weightDecay }) {
       const size = n * width;
       const params = [size, lr, momentum, 1, weightDecay, buffer !== null, false, false, width];
       c.launch(sgd.rows, [p, g, buffer, ids], params, size);
     },
-    adagradStepRows(p, ids, g, sum, n, width, lr, eps, weightDecay) {
+    adagradStepRows({ p, ids, g, sum, n, width, lr, eps, weightDecay }) {
       const size = n * width;
       c.launch(adagrad.rows, [p, g, sum, ids], [size, lr, eps, weightDecay, width], size);
     },
-    adamStepRows(p, ids, g, m, v, n, width, ...rest) {
+    adamStepRows(args) {
+      const { p, ids, g, m, v, n, width } = args;
       const size = n * width;
-      c.launch(adam.rows, [p, g, m, v, ids], [size, ...adamParams(...rest), width], size);
+      c.launch(adam.rows, [p, g, m, v, ids], [size, ...adamParams(args), width], size);
     },
   };
 }

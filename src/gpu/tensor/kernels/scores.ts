@@ -190,28 +190,15 @@ export function scoreKernels(c: Compute): Partial<Kernels> {
     complexProduct: (a, b, out, rows, half, conjugate) =>
       c.launch(complexProduct, [a, b, out], [rows * half, half, conjugate ? -1 : 1], rows * half),
     pairScores: (op, a, b, out, pairs, width) => c.launch(pairScores, [a, b, out], [pairs, op, width], pairs),
-    pairScoresBackward(op, gy, y, a, b, ga, gb, pairs, width) {
+    pairScoresBackward({ op, gy, y, a, b, ga, gb, pairs, width }) {
       const n = pairs * width;
       const params = [n, op, width, ga !== null, gb !== null];
       c.launch(pairScoresBackward, [gy, y, a, b, ga, gb], params, n);
     },
-    chunkedScores: (op, query, rows, negatives, out, edges, width, chunks, n) =>
+    chunkedScores: ({ op, query, rows, negatives, out, edges, width, chunks, n }) =>
       scoreChunks(c, op, query, rows, negatives, out, edges, width, chunks, n),
-    chunkedScoresBackward(
-      op,
-      gy,
-      y,
-      query,
-      rows,
-      negatives,
-      gQuery,
-      gRows,
-      edges,
-      width,
-      rowCount,
-      chunks,
-      n,
-    ) {
+    chunkedScoresBackward(args) {
+      const { op, gy, y, query, rows, negatives, gQuery, gRows, edges, width, rowCount, chunks, n } = args;
       const size = Math.ceil(edges / chunks);
       if (edges === 0) return;
       withTemporaries(c, (take) => {

@@ -291,24 +291,9 @@ function gradientsOfScores(
 }
 
 function chunkedSoftmaxLoss(c: Compute): Kernels['chunkedSoftmaxLoss'] {
-  return (
-    query,
-    target,
-    rows,
-    negatives,
-    maskOffsets,
-    maskPositions,
-    loss,
-    gQuery,
-    gTarget,
-    gRows,
-    edges,
-    width,
-    rowCount,
-    chunks,
-    n,
-    scale,
-  ) => {
+  return (args) => {
+    const { query, target, rows, negatives, maskOffsets, maskPositions, loss, gQuery, gTarget } = args;
+    const { gRows, edges, width, rowCount, chunks, n, scale } = args;
     if (edges === 0) return;
     const sizes = { edges, width, chunks, n };
     withTemporaries(c, (take) => {
@@ -325,25 +310,9 @@ function chunkedSoftmaxLoss(c: Compute): Kernels['chunkedSoftmaxLoss'] {
 }
 
 function edgeSoftmaxLoss(c: Compute): Kernels['edgeSoftmaxLoss'] {
-  return (
-    op,
-    rows,
-    sources,
-    targets,
-    table,
-    relations,
-    negatives,
-    maskOffsets,
-    maskPositions,
-    loss,
-    gRead,
-    gRelations,
-    edges,
-    width,
-    chunks,
-    n,
-    scale,
-  ) => {
+  return (args) => {
+    const { op, rows, sources, targets, table, relations, negatives, maskOffsets, maskPositions } = args;
+    const { loss, gRead, gRelations, edges, width, chunks, n, scale } = args;
     if (edges === 0) {
       if (gRead !== null) clear(c, onGpu(gRead), chunks * n * width);
       return;
