@@ -1,4 +1,4 @@
-/** The comparison of two source trees as a table for people and as JSON lines for programs. */
+/** The comparison of two source trees as a table and as JSON lines. */
 import type { CaseComparison, Comparison, Means, Unmeasured } from './comparison.js';
 import type { Estimate } from './statistics.js';
 import type { Tree } from './trees.js';
@@ -40,10 +40,10 @@ function unmeasuredLines(what: string, cases: readonly Unmeasured[]): string[] {
   return cases.map(({ suite, name, reason }) => `${what}: ${suite} ${name}: ${reason}`);
 }
 
-/** Spread of the mean over all cases beyond which a verdict about one per cent means nothing. */
+/** Spread of the mean over all cases above which a verdict within one per cent is meaningless. */
 const mostNoise = 0.02;
 
-/** The table, suite by suite, and what it comes to. */
+/** Returns the table, suite by suite, and its summary. */
 export function comparisonLines(comparison: Comparison): string[] {
   const { cases, suites, overall, unmeasured, verdict } = comparison;
   const { notComparable, different, failed } = unmeasured;
@@ -61,13 +61,13 @@ export function comparisonLines(comparison: Comparison): string[] {
   if (overall !== null) {
     lines.push(
       'ratio: time of the other tree over time of this one; above 1 this tree is faster',
-      'A/A spread: how far the interval of this tree against itself reaches from 1; less than that is noise',
+      'A/A spread: largest deviation from 1 of the interval of this tree against itself; smaller differences are noise',
     );
   }
   if (overall !== null && overall.spread > mostNoise) {
     const share = (overall.spread * 100).toFixed(0);
     lines.push(
-      `warning: this tree differs from itself by up to ${share} %, so the verdict is not to be trusted. Repeat it on an idle machine or with more rounds.`,
+      `warning: this tree differs from itself by up to ${share} %, so the verdict is unreliable. Repeat it on an idle machine or with more rounds.`,
     );
   }
   if (different.length > 0 && comparison.allowDifferent) {
@@ -116,7 +116,7 @@ const withoutRatio = ({ suite, name, reason }: Unmeasured, key: string): Record<
   [key]: reason,
 });
 
-/** One line a case, and a last one with the verdict. */
+/** Returns one line per case, and a last one with the verdict. */
 export function comparisonJson(comparison: Comparison, facts: Record<string, unknown>): string[] {
   const { cases, suites, overall, unmeasured, verdict } = comparison;
   const { notComparable, different, failed } = unmeasured;

@@ -1,8 +1,8 @@
 /**
  * Measures this source tree against another one. A round runs every case in three fresh processes: on this tree, on the
- * other one, and on this tree again; what this tree differs from itself is the noise that a reader must know. The order
- * changes from round to round. A round goes over all cases, so that a disturbance of minutes meets few rounds of each
- * case and not all rounds of a few.
+ * other one, and on this tree again; the difference of this tree from itself is the noise. The order changes from round
+ * to round. A round covers all cases, so that a disturbance of minutes affects few rounds of each case and not all
+ * rounds of a few.
  */
 import { join } from 'node:path';
 import type { Options } from './arguments.js';
@@ -22,7 +22,9 @@ import { belongsTo, bundleTree, type Tree } from './trees.js';
 
 type Place = keyof Round;
 
-/** Each order is followed by its reverse, so that a steady drift cancels; in six rounds each takes each place twice. */
+/**
+ * Each order is followed by its reverse, so that a steady drift cancels; in six rounds each takes each position twice.
+ */
 export const orders: readonly (readonly Place[])[] = [
   ['first', 'again', 'other'],
   ['other', 'again', 'first'],
@@ -32,13 +34,13 @@ export const orders: readonly (readonly Place[])[] = [
   ['again', 'other', 'first'],
 ];
 
-/** A tree as a program. */
+/** A tree as a program to run. */
 interface Program {
   readonly tree: Tree;
   readonly file: string;
 }
 
-/** One case while its rounds are running. */
+/** One case with its rounds so far. */
 interface Running {
   readonly suite: string;
   readonly entry: Case;
@@ -48,19 +50,19 @@ interface Running {
   problem: Problem | null;
 }
 
-/** Why a case cannot be compared. */
+/** Reason why a case cannot be compared. */
 interface Problem {
   readonly kind: keyof UnmeasuredCases;
   readonly reason: string;
 }
 
-/** The cases to measure: those with the same work of ours under two names count once. */
+/** Returns the cases to measure: those with the same work of ours under two names are measured once. */
 export function distinctCases(cases: readonly Case[]): Case[] {
   const names = new Set(cases.map((entry) => entry.name));
   return cases.filter((entry) => entry.sameAs === undefined || !names.has(entry.sameAs));
 }
 
-/** Why a measurement does not count, or null. */
+/** Returns why a measurement is invalid, or null. */
 function objection(tree: Tree, { way, addons = [] }: Measured): string | null {
   if (process.env.SKEIN_NATIVE === '0') return null;
   if (way === 'reference') return `the native addon did not load. Run npm run setup in ${tree.folder}`;
@@ -79,14 +81,14 @@ async function measure({ tree, file }: Program, task: ChildTask): Promise<Measur
   return measured;
 }
 
-/** Adds a round to a case, or returns why there is none. */
+/** Adds a round to a case, or returns why it failed. */
 async function measureRound(
   one: Running,
   round: number,
   programs: Readonly<Record<Place, Program>>,
 ): Promise<Problem | null> {
   const { suite, entry, threads } = one;
-  // A process is short, since there are many rounds, and both trees are as warm as each other.
+  // A process is short, since there are many rounds, and both trees are equally warm.
   const leastRepeats = entry.long === true ? 1 : 3;
   const task = { suite, name: entry.name, threads, warmUpMs: 100, leastRepeats, check: round === 0 };
   const results: Partial<Record<Place, Measured>> = {};
@@ -133,7 +135,7 @@ const minutes = (seconds: number): string =>
 /**
  * @param suites the cases to compare
  * @param folder for the bundles of both trees
- * @param say is told the estimate, problems and progress
+ * @param say receives the estimate, problems and progress
  */
 export async function compareTrees(
   [own, other]: readonly [Tree, Tree],

@@ -1,42 +1,42 @@
 /** The command line of `npm run bench`. */
 
 export interface Options {
-  /** Empty: list the suites. */
+  /** Suites to run; lists them if empty. */
   readonly suites: readonly string[];
   readonly json: boolean;
-  /** Cases whose name contains this or matches it as a regular expression. */
+  /** Only cases whose name contains this or matches it as a regular expression. */
   readonly only: RegExp | null;
   readonly rounds: number;
   readonly threads: number;
   readonly peer: boolean;
   /** Append the results to results/<suite>.jsonl. */
   readonly save: boolean;
-  /** Interpreter of the peer; null: look for one that has PyTorch. */
+  /** Interpreter of the peer; if null, search for one that has PyTorch. */
   readonly python: string | null;
-  /** Folder of another source tree, which takes the place of the peer. */
+  /** Folder of another source tree to compare with instead of the peer. */
   readonly against: string | null;
-  /** With `against`: other results than the other tree's do not fail the comparison. */
+  /** With `against`: results that differ from the other tree's do not fail the comparison. */
   readonly allowDifferent: boolean;
-  /** Busy processes that run beside the measurement. */
+  /** Busy processes that run during the measurement. */
   readonly busy: number;
 }
 
-/** A wrong word on the command line: one sentence, exit code 2. */
+/** An invalid argument on the command line: one sentence, exit code 2. */
 export class UsageError extends Error {}
 
 export const usage = `usage: npm run bench -- <suite>... [options]
-  --json            one line of JSON a case on stdout; the table goes to stderr
+  --json            one line of JSON per case on stdout; the table goes to stderr
   --only <pattern>  only cases whose name matches (regular expression)
   --rounds <n>      fresh processes per side and case, in alternating order (default 5; 10 with --against)
   --threads <n>     threads of each side (default 2)
-  --busy <n>        run so many single-threaded busy loops beside the measurement (default 0)
+  --busy <n>        run <n> single-threaded busy loops during the measurement (default 0)
   --no-peer         our side only
   --python <path>   the interpreter that has PyTorch (default: the first found that has it)
   --save            append the results to bench/results/<suite>.jsonl
   --against <dir>   compare with another source tree of Skein instead of PyTorch: the cases of this tree on the
                     library of that one, which needs its own build and node_modules. Exit code 0: this tree is
-                    no slower; 1: it is slower, or a case fails or has other results
-  --allow-different with --against: other results are listed and do not fail the comparison, for a mended defect`;
+                    no slower; 1: it is slower, or a case fails or has different results
+  --allow-different with --against: list different results without failing the comparison, for a bug fix`;
 
 const flagNames = ['--json', '--no-peer', '--save', '--allow-different'];
 const valueNames = ['--only', '--rounds', '--threads', '--python', '--against', '--busy'];
@@ -89,7 +89,7 @@ function sortWords(words: readonly string[], known: readonly string[]): Words {
   return { suites, flags, values };
 }
 
-/** Reads the words after `npm run bench --`; refuses what it does not know. */
+/** Parses the arguments after `npm run bench --`; throws for unknown ones. */
 export function parseArguments(words: readonly string[], known: readonly string[]): Options {
   const { suites, flags, values } = sortWords(words, known);
   const only = values.get('--only');
@@ -97,13 +97,13 @@ export function parseArguments(words: readonly string[], known: readonly string[
   const unfit = peerOnly.find((name) => flags.has(name) || values.has(name));
   if (against !== null && unfit !== undefined) {
     throw new UsageError(
-      `bench: expected no ${unfit} beside --against, which runs no PyTorch and saves nothing. Keep results with --json.`,
+      `bench: expected no ${unfit} with --against, which runs no PyTorch and saves nothing. Keep results with --json.`,
     );
   }
   if (against === null && flags.has('--allow-different'))
-    throw new UsageError('bench: expected --against beside --allow-different, got none.');
+    throw new UsageError('bench: expected --against with --allow-different, got none.');
   if (against !== null && suites.length === 0)
-    throw new UsageError(`bench: expected at least one suite beside --against, got none.\n${usage}`);
+    throw new UsageError(`bench: expected at least one suite with --against, got none.\n${usage}`);
   return {
     suites,
     json: flags.has('--json'),

@@ -6,13 +6,13 @@ import { createRequire } from 'node:module';
 import { type MeasureOptions, measureCase } from './one-case.js';
 import { loadSuite } from './suites/index.js';
 
-/** What to measure: the only argument, as JSON. */
+/** The task: the only argument, as JSON. */
 export interface ChildTask extends MeasureOptions {
   readonly suite: string;
   readonly name: string;
 }
 
-/** Native libraries in use, in the order in which they were loaded. */
+/** Returns the native libraries in use, in the order in which they were loaded. */
 function addons(): string[] {
   return Object.keys(createRequire(import.meta.url).cache).filter((path) => path.endsWith('.node'));
 }

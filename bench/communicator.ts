@@ -1,6 +1,6 @@
 /**
  * Latency and bandwidth of the MPI communicator; all ranks run it: `skein run -n 2 -- npx tsx bench/communicator.ts`.
- * Best of several repetitions, because launchers and machines disturb. One JSON line for each case on rank 0.
+ * Best of several repetitions, because launchers and machines add noise. One JSON line per case on rank 0.
  */
 import { type Communicator, MpiCommunicator } from 'skein/dist';
 
@@ -49,7 +49,7 @@ for (const length of [1, 1 << 18, 1 << 22]) {
 
 const width = 64;
 const rows = 100_000;
-// Requests answered by the owner's thread, then reading through a window, where MPI can do that.
+// Requests answered by the owner's thread, then reads through a window, if MPI supports it.
 comm.registerTable('registered', new Float32Array(rows * width), width);
 comm.allocateTable('allocated', { rows, width, dtype: 'f32' });
 const tables = comm.capabilities.oneSided ? ['registered', 'allocated'] : ['registered'];

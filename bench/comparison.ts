@@ -1,4 +1,4 @@
-/** What the rounds of two source trees come to: a ratio for each case, means over suites and over all, a verdict. */
+/** Summarises the rounds of two source trees: a ratio per case, means over suites and over all, a verdict. */
 import {
   decideVerdict,
   type Estimate,
@@ -22,7 +22,7 @@ export interface CaseRounds {
   readonly otherWay: string;
 }
 
-/** A case without a ratio, and why. */
+/** A case without a ratio, and the reason. */
 export interface Unmeasured {
   readonly suite: string;
   readonly name: string;
@@ -32,18 +32,18 @@ export interface Unmeasured {
 export interface UnmeasuredCases {
   /** Cases that the other tree cannot run. */
   readonly notComparable: readonly Unmeasured[];
-  /** Cases with other results on the other tree. */
+  /** Cases whose results differ on the other tree. */
   readonly different: readonly Unmeasured[];
-  /** Cases that this tree itself cannot run. */
+  /** Cases that cannot run on this tree. */
   readonly failed: readonly Unmeasured[];
 }
 
 export interface Means {
   /** Time of the other tree over this one's: above 1 this tree is faster. */
   readonly time: Estimate;
-  /** The same for this tree against itself. */
+  /** Time of this tree over its own repetition. */
   readonly itself: Estimate;
-  /** How far `itself` reaches from 1: a smaller difference means nothing. */
+  /** Largest deviation of `itself` from 1: smaller differences are noise. */
   readonly spread: number;
 }
 
@@ -56,10 +56,10 @@ export interface CaseComparison extends CaseRounds, Means {
 export interface Comparison {
   readonly cases: readonly CaseComparison[];
   readonly unmeasured: UnmeasuredCases;
-  /** Other results do not count against this tree. */
+  /** Differing results are not held against this tree. */
   readonly allowDifferent: boolean;
   readonly suites: ReadonlyMap<string, Means>;
-  /** Null when nothing was compared. */
+  /** Null if no case was compared. */
   readonly overall: Means | null;
   readonly verdict: Verdict;
 }
@@ -84,7 +84,7 @@ function compareCase(one: CaseRounds): CaseComparison {
 
 /**
  * @param measured cases with the same number of rounds each
- * @param allowDifferent other results do not count against this tree: a mended defect explains them
+ * @param allowDifferent differing results are not held against this tree, for example after a bug fix
  */
 export function conclude(
   measured: readonly CaseRounds[],

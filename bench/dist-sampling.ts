@@ -1,5 +1,5 @@
 /**
- * Sampling over several workers: what a batch costs in time and in rows fetched from others, for each way to sample.
+ * Sampling over several workers: time and fetched rows per batch, for each sampling mode.
  *
  *   npx skein run -n 2 -- npx tsx bench/dist-sampling.ts [nodes = 100000] [edges = 1000000]     an R-MAT graph
  *   npx skein run -n 2 -- npx tsx bench/dist-sampling.ts amazon-computers [batch size = 200]    a dataset of nodes
@@ -25,7 +25,7 @@ async function input() {
     return { graph, batchSize: 1000 };
   }
   const dataset = await loadDataset(what as DatasetName);
-  if (dataset.kind !== 'nodes') throw new Error(`${what} is no dataset of nodes`);
+  if (dataset.kind !== 'nodes') throw new Error(`${what} is not a dataset of nodes`);
   return { graph: dataset.graph, batchSize: Number(more ?? 200) };
 }
 
@@ -37,7 +37,7 @@ const cut = partitionGraph(whole, { parts: comm.size, algorithm: 'metis', seed: 
 const pd = partitionData(whole, cut).forWorker(comm.rank);
 const { start, end } = pd.nodeRanges[comm.rank];
 const features = randn([end - start, width]);
-// A tenth of the nodes are seeds, as in the usual datasets.
+// A tenth of the nodes are seeds, as in common datasets.
 const seeds = Int32Array.from({ length: Math.floor((end - start) / 10) }, (_, i) => start + i * 10);
 
 interface Way {

@@ -1,6 +1,7 @@
 /**
- * `npx tsx bench/encoder-batches.ts [--json]`: the time of a batch of link prediction with a GNN encoder, on graphs of the same
- * nodes and more and more edges. Neighbours are sampled, so the time should not depend on the number of edges.
+ * `npx tsx bench/encoder-batches.ts [--json]`: the time per batch of link prediction with a GNN encoder, on graphs of
+ * the same nodes and increasing numbers of edges. Neighbours are sampled, so the time should not depend on the number
+ * of edges.
  *
  * Options: --nodes (100000), --edges (1000000,20000000), --batches (60).
  */
@@ -26,7 +27,7 @@ const { values } = parseArgs({
 const nodes = Number(values.nodes);
 const batches = Number(values.batches);
 
-/** Ends drawn evenly: every node has about the same degree, at least the fan-out. */
+/** Returns edges with uniform random ends: every node has about the same degree, at least the fan-out. */
 function randomEdges(count: number): { src: Int32Array; dst: Int32Array } {
   const random = new Random(count);
   const draw = () => Int32Array.from({ length: count }, () => random.nextInt(nodes));
@@ -42,7 +43,7 @@ async function measure(edges: number): Promise<number> {
       learning_task: 'LINK_PREDICTION',
       random_seed: 1,
       encoder: {
-        // Fewer than the edges of a node in the smallest graph, so that all graphs draw as many.
+        // Fewer than the edges per node in the smallest graph, so that all graphs draw the same number.
         train_neighbor_sampling: [{ type: 'UNIFORM', options: { max_neighbors: 5 } }],
         layers: [
           [{ type: 'EMBEDDING', output_dim: 64 }],
@@ -77,7 +78,7 @@ async function measure(edges: number): Promise<number> {
   });
   await task.close();
   rmSync(folder, { recursive: true, force: true });
-  // The first batches compile.
+  // The first batches include JIT compilation.
   return median(times.slice(Math.floor(batches / 4)));
 }
 
@@ -85,5 +86,5 @@ for (const text of values.edges.split(',')) {
   const edges = Number(text);
   const ms = await measure(edges);
   if (values.json) console.log(JSON.stringify({ bench: 'encoder_batch', nodes, edges, ms }));
-  else console.log(`${edges.toLocaleString('en')} edges: ${ms.toFixed(1)} ms a batch`);
+  else console.log(`${edges.toLocaleString('en')} edges: ${ms.toFixed(1)} ms per batch`);
 }

@@ -1,7 +1,7 @@
 /**
- * `npx tsx bench/feature-file.ts [--json]`: the memory of a sampled run whose features stay in their file. Writes a dataset
- * with a feature table of several GB, trains an epoch of GraphSAGE on it with `storage.features.type: FLAT_FILE`, and reads
- * the peak of resident memory.
+ * `npx tsx bench/feature-file.ts [--json]`: the memory of a sampled run whose features stay in their file. Writes a
+ * dataset with a feature table of several GB, trains an epoch of GraphSAGE on it with `storage.features.type:
+ * FLAT_FILE`, and reports the peak of resident memory.
  *
  * Options: --nodes (2000000), --width (512), --edges (4000000), --trained (20000), --folder, --keep.
  */
@@ -37,7 +37,7 @@ const [nodes, width, edges, trained] = [values.nodes, values.width, values.edges
 const folder = values.folder ?? mkdtempSync(join(tmpdir(), 'skein-features-'));
 const classes = 10;
 
-/** A directory as Marius's preprocessing leaves it; features are written a piece at a time. */
+/** Writes a directory in the layout of Marius's preprocessing; features are written in chunks. */
 function writeDataset(path: string): void {
   mkdirSync(join(path, 'edges'), { recursive: true });
   mkdirSync(join(path, 'nodes'), { recursive: true });

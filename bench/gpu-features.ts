@@ -1,11 +1,12 @@
 /**
- * Feature rows per second (as Quiver defines it: nodes of a batch · width · 4 bytes / time) for sampled batches on R-MAT graphs of
- * the sizes of Reddit and ogbn-products, through `CGPUFeature` with nothing, a fifth and all of the rows on the device, and on the host:
+ * Feature rows per second (as Quiver defines it: nodes of a batch · width · 4 bytes / time) for sampled batches on
+ * R-MAT graphs of the sizes of Reddit and ogbn-products, through `CGPUFeature` with none, a fifth and all of the rows
+ * on the device, and on the host:
  *
  *   npx tsx bench/gpu-features.ts [--scale 1] [--batches 30] [--batch 1024] [--only reddit|products] [--json]
  *
- * `--scale 0.01` takes a hundredth of nodes and edges. Two requests are under way at a time. A software adapter (SwiftShader) is a
- * processor: its figures only show that it works.
+ * `--scale 0.01` takes a hundredth of nodes and edges. Two requests are in flight. A software adapter (SwiftShader)
+ * runs on the CPU: its figures only show that it works.
  */
 import { parseArgs } from 'node:util';
 import { rmat } from 'skein/data';
@@ -31,7 +32,7 @@ const inputs = [
   { name: 'products', nodes: 2_449_029, edges: 123_718_280, width: 100, fanouts: [15, 10, 5] },
 ].filter(({ name }) => name.includes(values.only));
 
-/** Asks for all batches, after one to warm up, and waits until the device is done. */
+/** Requests all batches, after one to warm up, and waits until the device is done. */
 async function measure(feature: CGPUFeature, batches: readonly Int32Array[]): Promise<number> {
   (await feature.get(batches[0])).release();
   const start = performance.now();
@@ -64,7 +65,7 @@ function report(
   else
     console.log(
       `${input.padEnd(9)} ${`${100 * share} % on the ${where}`.padEnd(44)} ${line.gbPerSecond.toFixed(3).padStart(8)} GB/s  ` +
-        `${line.msPerBatch} ms a batch, ${(100 * hitRate).toFixed(1)} % found there`,
+        `${line.msPerBatch} ms per batch, ${(100 * hitRate).toFixed(1)} % found there`,
     );
 }
 

@@ -1,9 +1,9 @@
 /**
- * Kernels of the graphics processor: `npx tsx bench/gpu-kernels.ts [--scale 1] [--rounds 5]`.
+ * GPU kernels: `npx tsx bench/gpu-kernels.ts [--scale 1] [--rounds 5]`.
  *
- * Products in GFLOP/s, aggregation over a random graph and rows by id in GB/s of what must be moved at least once. A launch is
- * timed with the wait for it, over a batch of repetitions, best of the rounds. A software adapter computes on the CPU: its
- * figures say nothing about a graphics processor, and sizes are reduced there.
+ * Products in GFLOP/s, aggregation over a random graph and rows by id in GB/s of minimum traffic. A launch is timed
+ * with the wait for it, over a batch of repetitions, best of the rounds. A software adapter computes on the CPU: its
+ * figures do not apply to a GPU, and sizes are reduced there.
  */
 import { parseArgs } from 'node:util';
 import { enableWebGpu, openGpuDevice } from 'skein/gpu';
@@ -23,7 +23,7 @@ const scaled = (n: number): number => Math.max(1, Math.round(n * scale));
 
 type Kept = Float32Array;
 
-/** Memory of the device, under the type that kernels name. */
+/** Allocates device memory, typed as a kernel argument. */
 function floats(n: number): Kept {
   const array = device.allocate('f32', n);
   device.upload(
@@ -118,8 +118,7 @@ async function gathering(rows: number, count: number, width: number): Promise<vo
 }
 
 console.log(`${gpu.info.vendor} ${gpu.info.architecture} ${gpu.info.description}`.trim());
-if (gpu.isSoftware)
-  console.log('This is a software adapter: the figures are those of a processor that plays one.');
+if (gpu.isSoftware) console.log('This is a software adapter: the figures are those of a CPU.');
 const side = Math.round(2048 * Math.cbrt(scale));
 await product('square', side, side, side, false, false);
 await product('layer', scaled(200_000), 64, 128, false, true);

@@ -1,11 +1,12 @@
 /**
- * Sampled edges per second (SEPS, as Quiver defines it: edges of all adjs / time) on R-MAT graphs of the sizes of Reddit and
- * ogbn-products, on the CPU and on a device:
+ * Sampled edges per second (SEPS, as Quiver defines it: edges of all adjs / time) on R-MAT graphs of the sizes of
+ * Reddit and ogbn-products, on the CPU and on a device:
  *
  *   npx tsx bench/gpu-sampling.ts [--scale 1] [--batches 50] [--batch 1024] [--only reddit|products] [--engine cpu|gpu] [--json]
  *
- * `--scale 0.01` takes a hundredth of nodes and edges. A layer's adj holds the edges of all hops up to it, as a layer uses them;
- * `edges` counts each sampled edge once. A software adapter (SwiftShader) is a processor: its figures only show that it works.
+ * `--scale 0.01` takes a hundredth of nodes and edges. A layer's adj holds the edges of all hops up to it, as a layer
+ * uses them; `edges` counts each sampled edge once. A software adapter (SwiftShader) runs on the CPU: its figures only
+ * show that it works.
  */
 import { parseArgs } from 'node:util';
 import { rmat } from 'skein/data';
@@ -50,7 +51,7 @@ async function measure(
   let adjEdges = 0;
   let nodes = 0;
   const start = performance.now();
-  // Two under way, so that an engine has the next batch while the last is read.
+  // Two in flight, so that an engine has the next batch while the last is read.
   const ahead: Promise<Batch>[] = [];
   for (let step = 0; step < batches.length; step++) {
     for (let next = step + ahead.length; ahead.length < 2 && next < batches.length; next++)
@@ -81,7 +82,7 @@ function report(input: string, engine: string, adapter: string, result: Result):
   else
     console.log(
       `${input.padEnd(9)} ${engine} ${(seps / 1e6).toFixed(2).padStart(8)} M SEPS  ${(edgesPerSecond / 1e6).toFixed(2).padStart(8)} M edges/s  ` +
-        `${msPerBatch} ms a batch of ${nodesPerBatch} nodes  (${adapter})`,
+        `${msPerBatch} ms per batch of ${nodesPerBatch} nodes  (${adapter})`,
     );
 }
 

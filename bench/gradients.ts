@@ -1,6 +1,6 @@
 /**
- * Gradients summed over workers, after backward and during it: `skein run -n 2 -- npx tsx bench/gradients.ts`. One JSON line
- * for each way on rank 0: the best and the median of a step's backward, and how long the workers' sum took beside it.
+ * Gradients summed over workers, after backward and during it: `skein run -n 2 -- npx tsx bench/gradients.ts`. One JSON
+ * line per mode on rank 0: the best and the median of a step's backward, and the time of the all-reduce during it.
  */
 import { distributedBackward, gatherGrads, MpiCommunicator, setCommunicator, syncParams } from 'skein/dist';
 import { MLP } from 'skein/nn';
@@ -35,7 +35,7 @@ for (let round = 0; round < 25; round++) {
       const before = process.cpuUsage();
       run(loss);
       const { user, system } = process.cpuUsage(before);
-      // The first rounds learn, warm up and fill the pool.
+      // The first rounds warm up and fill the pool.
       if (round >= 3)
         times.get(name)?.push({ wall: performance.now() - start, processor: (user + system) / 1000 });
     });

@@ -1,10 +1,11 @@
 /**
- * Rows of a file with the hot ones in memory, against the file alone, both past the page cache (O_DIRECT), on Zipf-distributed
- * ids: `npx tsx bench/hot-cold.ts [--rows 4000000] [--width 128] [--batch 4096] [--share 0.2] [--exponent 1] [--batches 50] [--rounds 10] [--ahead 2]`.
+ * A file with hot rows cached in memory, against the file alone, both bypassing the page cache (O_DIRECT), on
+ * Zipf-distributed ids: `npx tsx bench/hot-cold.ts [--rows 4000000] [--width 128] [--batch 4096] [--share 0.2]
+ * [--exponent 1] [--batches 50] [--rounds 10] [--ahead 2]`.
  *
- * GB/s are bytes of rows handed out. The limit beside them is a gather of random rows from memory
- * alone; Zipf's hot rows lie partly in the processor's caches, so that they can be faster.
- * The table (2 GB as given) is written to `--dir` and removed at the end.
+ * GB/s are bytes of returned rows. The limit is a gather of random rows from memory alone; Zipf's hot rows are partly
+ * in the processor's caches, so that they can be faster. The table (2 GB by default) is written to `--dir` and removed
+ * at the end.
  */
 import { mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -35,7 +36,7 @@ const share = Number(values.share);
 const rounds = Number(values.rounds);
 const ahead = Number(values.ahead);
 
-/** Value k of row id is known without the table. */
+/** Returns value k of row id without reading the table. */
 const valueAt = (id: number, k: number): number => (id + k) % 65536;
 
 async function writeTable(path: string): Promise<void> {
@@ -50,7 +51,7 @@ async function writeTable(path: string): Promise<void> {
   await file.close();
 }
 
-/** Row ids by popularity: the rank says nothing about the place in the file. */
+/** Returns row ids by popularity: the rank is independent of the position in the file. */
 function popularity(random: Random): Int32Array {
   const ids = Int32Array.from({ length: rows }, (_, i) => i);
   for (let i = rows - 1; i > 0; i--) {
@@ -60,7 +61,7 @@ function popularity(random: Random): Int32Array {
   return ids;
 }
 
-/** Batches of ids, rank r with probability ∝ 1 / r^exponent. */
+/** Returns batches of ids, rank r with probability ∝ 1 / r^exponent. */
 function zipfBatches(byRank: Int32Array, count: number, random: Random): Int32Array[] {
   const sums = new Float64Array(rows);
   let sum = 0;
@@ -86,7 +87,7 @@ interface Measured {
   readonly gbPerSecond: number;
 }
 
-/** All batches, `ahead` under way at a time as in a loader that prefetches; values are checked in passing. */
+/** Gathers all batches with `ahead` in flight, as in a loader that prefetches, and checks values. */
 async function measure(store: RowStore<Float32Array>, batches: readonly Int32Array[]): Promise<Measured> {
   const outs = Array.from({ length: ahead }, () => new Float32Array(batchSize * width));
   let next = 0;
@@ -107,11 +108,11 @@ async function measure(store: RowStore<Float32Array>, batches: readonly Int32Arr
 function report(name: string, { seconds, gbPerSecond }: Measured, more = ''): void {
   const each = ((seconds / numBatches) * 1000).toFixed(2);
   console.log(
-    `${name.padEnd(34)}${gbPerSecond.toFixed(3).padStart(8)} GB/s  ${each.padStart(8)} ms a batch  ${more}`,
+    `${name.padEnd(34)}${gbPerSecond.toFixed(3).padStart(8)} GB/s  ${each.padStart(8)} ms per batch  ${more}`,
   );
 }
 
-/** Rows from memory alone, any of them as likely, as many as no cache of the processor holds: what a gather can reach. */
+/** Returns the rate of a gather of uniform random rows from memory, more than the processor's caches hold. */
 async function memoryLimit(random: Random): Promise<number> {
   const count = 2 ** 20;
   const table = new Float32Array(count * width);
@@ -133,7 +134,7 @@ async function main(folder: string): Promise<void> {
   await writeTable(path);
   const random = new Random(1);
   const byRank = popularity(random);
-  // Fresh batches every round: what came in the last one must not be expected in the next.
+  // New batches every round: rows of the last round must not be expected in the next.
   const drawn = zipfBatches(byRank, (rounds + 2) * numBatches, random);
   const batchesOf = (round: number): Int32Array[] =>
     drawn.slice((round + 2) * numBatches, (round + 3) * numBatches);
@@ -141,7 +142,7 @@ async function main(folder: string): Promise<void> {
   byRank.forEach((id, rank) => {
     scores[id] = -rank;
   });
-  const size = `${rows} rows of ${width * 4} bytes, batches of ${batchSize}, ${ahead} under way at a time`;
+  const size = `${rows} rows of ${width * 4} bytes, batches of ${batchSize}, ${ahead} in flight`;
   console.log(
     `${size}, ${100 * share} % in memory, Zipf ${values.exponent}; the best of ${values.rounds} rounds`,
   );
@@ -158,7 +159,7 @@ async function main(folder: string): Promise<void> {
   for (const store of stores) await store.load();
   for (const store of [mixed, moving]) await measure(store, drawn.slice(0, 2 * numBatches));
   const missed = [fixed, mixed, moving].map(({ stats }) => stats.misses);
-  // In turn, so that what else the machine does meets all of them.
+  // Interleaved, so that disturbances affect all of them.
   const best: (Measured | undefined)[] = stores.map(() => undefined);
   for (let round = 0; round < rounds; round++)
     for (const [i, store] of stores.entries()) {

@@ -1,14 +1,16 @@
 /**
- * Seeded inputs that the Python side makes with the same bits (`peers/inputs.py`), and figures of results to compare.
+ * Seeded inputs that the Python side generates with the same bits (`peers/inputs.py`), and figures of results to
+ * compare.
  *
- * Long inputs repeat a block of prime length: cheap to make, and no row of a power-of-two width equals its neighbours.
+ * Long inputs repeat a block of prime length: cheap to generate, and no row of a power-of-two width equals its
+ * neighbours.
  */
 import { type Tensor, zeros } from 'skein/tensor';
 import type { Check } from './suite.js';
 
 const blockLength = 1_000_003;
 
-/** A 32-bit mix of an index and a seed (the "lowbias32" constants). */
+/** Returns a 32-bit mix of an index and a seed (the "lowbias32" constants). */
 export function mix(index: number, seed: number): number {
   let h = (index + Math.imul(seed, 0x9e3779b9)) | 0;
   h = Math.imul(h ^ (h >>> 16), 0x7feb352d);
@@ -16,7 +18,7 @@ export function mix(index: number, seed: number): number {
   return (h ^ (h >>> 16)) >>> 0;
 }
 
-/** f32 values in [−scale, scale). */
+/** Returns f32 values in [−scale, scale). */
 export function floats(seed: number, shape: readonly number[], scale = 1): Tensor {
   const t = zeros(shape);
   const data = t.dataSync() as Float32Array;
@@ -28,12 +30,12 @@ export function floats(seed: number, shape: readonly number[], scale = 1): Tenso
   return t;
 }
 
-/** Whole numbers in [0, below). */
+/** Returns integers in [0, below). */
 export function integers(seed: number, n: number, below: number): Int32Array {
   return Int32Array.from({ length: n }, (_, i) => Math.floor((mix(i, seed) * below) / 2 ** 32));
 }
 
-/** Sum and a few elements of a result. */
+/** Returns the sum and a few elements of a result. */
 export function figures(name: string, values: ArrayLike<number>): Check[] {
   const n = values.length;
   let sum = 0;
@@ -50,7 +52,7 @@ export function figures(name: string, values: ArrayLike<number>): Check[] {
   return checks;
 }
 
-/** Figures of random results, which agree in distribution only. */
+/** Returns figures of random results, which agree in distribution only. */
 export function distribution(name: string, values: ArrayLike<number>): Check[] {
   const n = values.length;
   let sum = 0;
@@ -65,6 +67,6 @@ export function distribution(name: string, values: ArrayLike<number>): Check[] {
   return [
     { name: `mean of ${name}`, value: sum / n, scale: deviation },
     { name: `root mean square of ${name}`, value: deviation, scale: deviation },
-    { name: `share of zeros of ${name}`, value: zeroCount / n, scale: 1 },
+    { name: `fraction of zeros of ${name}`, value: zeroCount / n, scale: 1 },
   ];
 }

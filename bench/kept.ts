@@ -1,14 +1,17 @@
 /**
- * Inputs that take longer to make than to measure. Every case of every round has a process of its own, so the first one
- * that needs such an input writes it to a folder of the benchmark run, and the others read it there.
+ * Inputs that take longer to generate than to measure. Every case of every round runs in a separate process, so the
+ * first one that needs the input writes it to a folder of the benchmark run, and the others read it there.
  */
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The folder; without it, each process generates its own inputs. */
+/** The environment variable with the folder; without it, each process generates its inputs. */
 export const keptFolderVariable = 'SKEIN_BENCH_KEPT';
 
-/** The list of that name, made at most once in a run. The name says everything that the contents depend on. */
+/**
+ * Returns the list of that name, generated at most once per run. The name must identify everything that the contents
+ * depend on.
+ */
 export function kept(name: string, make: () => Int32Array): Int32Array {
   const folder = process.env[keptFolderVariable];
   if (folder === undefined) return make();
@@ -18,7 +21,7 @@ export function kept(name: string, make: () => Int32Array): Int32Array {
     return new Int32Array(buffer, byteOffset, byteLength / Int32Array.BYTES_PER_ELEMENT);
   }
   const made = make();
-  // A process that is stopped while it writes must not leave half a list under the final name.
+  // A process that is stopped while it writes must not leave a truncated list under the final name.
   writeFileSync(`${file}.part`, made);
   renameSync(`${file}.part`, file);
   return made;

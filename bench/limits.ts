@@ -1,6 +1,6 @@
 /**
- * The machine's limits, measured in the same run by a small program of their own (probe/limits.cpp): arithmetic from
- * registers, copying for working sets of several sizes, and rows picked at random.
+ * The machine's limits, measured in the same run by a small program (probe/limits.cpp): arithmetic from registers,
+ * copying for working sets of several sizes, and random rows.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
@@ -34,13 +34,13 @@ export function parseLimits(text: string): Limits {
   return { gemm: rate('gemm'), copy, rows: rate('rows') };
 }
 
-/** The copy bandwidth for a working set: of the measured size nearest in ratio. */
+/** Returns the copy bandwidth for a working set: that of the measured size nearest in ratio. */
 function copyRate(limits: Limits, bytes: number): number {
   const distance = (size: number): number => Math.abs(Math.log(size / bytes));
   return limits.copy.reduce((best, next) => (distance(next.bytes) < distance(best.bytes) ? next : best)).rate;
 }
 
-/** What a case does in a second, in the unit of its limit. */
+/** Returns the work of a case per second, in the unit of its limit. */
 export function rateOf(entry: Case, ms: number): { rate: number; unit: string } {
   if (entry.items !== undefined) {
     const millions = entry.items.count / ms / 1e3;
@@ -53,19 +53,19 @@ export function rateOf(entry: Case, ms: number): { rate: number; unit: string } 
   return { rate: (entry.bytes ?? Number.NaN) / ms / 1e6, unit: 'GB/s' };
 }
 
-/** The share of its limit that a case reaches in its shortest run: a limit is what the machine reached once, too. */
+/** Returns the fraction of its limit that a case reaches in its shortest run, since the limit is a best value too. */
 export function shareOf(entry: Case, bestMs: number, limits: Limits): number {
   const amount = entry.limit === 'gemm' ? entry.flops : entry.bytes;
   return (amount ?? Number.NaN) / bestMs / 1e6 / limitOf(entry, limits);
 }
 
-/** The limit that applies to a case. */
+/** Returns the limit that applies to a case. */
 export function limitOf(entry: Case, limits: Limits): number {
   if (entry.limit === 'copy') return copyRate(limits, entry.bytes ?? Number.NaN);
   return limits[entry.limit];
 }
 
-/** Builds and runs the probe; null, with the reason as a string, when that is not possible. */
+/** Builds and runs the probe; returns the reason as a string if that is not possible. */
 export function measureLimits(threads: number): Limits | string {
   const folder = fileURLToPath(new URL('../.cache/bench', import.meta.url));
   const source = fileURLToPath(new URL('./probe/limits.cpp', import.meta.url));

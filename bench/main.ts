@@ -1,7 +1,7 @@
 /**
- * `npm run bench -- <suite>...`: our kernels and steps against the same work in PyTorch and against the machine's limits,
- * or, with `--against`, against the same work in another source tree. With `--json` stdout carries one line a case and
- * nothing else; people read stderr then.
+ * `npm run bench -- <suite>...`: our kernels and steps against the same work in PyTorch and against the machine's
+ * limits, or, with `--against`, against the same work in another source tree. With `--json` stdout carries one line per
+ * case and nothing else; human-readable text goes to stderr.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -23,7 +23,7 @@ function listSuites(): void {
   for (const { name, about } of suites) console.log(`  ${name.padEnd(12)}${about}`);
 }
 
-/** What the peer's product reached is possible too, so a disturbed probe cannot put the limit below it. */
+/** Returns the limits. The product rate of the peer is a lower bound, so a disturbed probe cannot report less. */
 function limitsOrNull(options: Options, peer: Peer | null, say: Say): Limits | null {
   const probed = measureLimits(options.threads);
   if (typeof probed === 'string') {
@@ -43,16 +43,16 @@ function peerOrNull(options: Options, say: Say): Peer | null {
   return peer;
 }
 
-/** A BLAS that stays far below the arithmetic of the machine is a badly set up one, not a slow one. */
+/** Warns if the peer's BLAS is far below the machine's arithmetic, which indicates a wrong configuration. */
 function warnOfSlowPeer(peer: Peer | null, limits: Limits | null, say: Say): void {
   if (peer === null || limits === null || peer.cores.chosen.gflops >= 0.4 * limits.gemm) return;
   const share = ((100 * peer.cores.chosen.gflops) / limits.gemm).toFixed(0);
   say(
-    `warning: the peer's matrix product reaches ${share} % of the machine's arithmetic; its ratios are not to be trusted.`,
+    `warning: the peer's matrix product reaches ${share} % of the machine's arithmetic; its ratios are unreliable.`,
   );
 }
 
-/** The asked suites with the cases that `--only` leaves; suites without any are left out. */
+/** Returns the requested suites with the cases that match `--only`; suites without any are omitted. */
 async function chosenSuites({ suites: names, only }: Options): Promise<Suite[]> {
   const loaded = await Promise.all(names.map(loadSuite));
   const chosen = loaded.map(({ name, cases }) => ({
@@ -67,8 +67,8 @@ async function chosenSuites({ suites: names, only }: Options): Promise<Suite[]> 
   return chosen.filter(({ cases }) => cases.length > 0);
 }
 
-/** Runs `work` beside so many busy neighbours. */
-async function beside<T>(count: number, work: () => Promise<T>): Promise<T> {
+/** Runs `work` while `count` busy processes run. */
+async function withBusyNeighbours<T>(count: number, work: () => Promise<T>): Promise<T> {
   const neighbours = startNeighbours(count);
   try {
     return await work();
@@ -98,7 +98,7 @@ async function runSuites(chosen: readonly Suite[], options: Options, say: Say): 
       );
     if (results.some((result) => result.error !== null)) process.exitCode = 1;
   };
-  await beside(options.busy, async () => {
+  await withBusyNeighbours(options.busy, async () => {
     for (const suite of chosen) await runSuite(suite);
   });
 }
@@ -122,13 +122,15 @@ async function runAgainst(
   const kept = new Set(compared.flatMap(({ cases }) => cases));
   const twins = chosen.flatMap(({ cases }) => cases).filter((entry) => !kept.has(entry));
   for (const { name, sameAs } of twins) say(`${name}: the same work as ${sameAs}, measured there`);
-  const comparison = await beside(options.busy, () => compareTrees(trees, compared, options, folder, say));
+  const comparison = await withBusyNeighbours(options.busy, () =>
+    compareTrees(trees, compared, options, folder, say),
+  );
   for (const line of comparisonLines(comparison)) say(line);
   if (options.json) for (const line of comparisonJson(comparison, facts)) console.log(line);
   if (comparison.verdict.word !== 'no slower') process.exitCode = 1;
 }
 
-/** A folder for the files of this run, which goes when the process does. */
+/** Creates a folder for the files of this run, removed at exit. */
 function workFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'skein-bench-'));
   process.on('exit', () => rmSync(folder, { recursive: true, force: true }));

@@ -1,9 +1,11 @@
 /**
- * `npx tsx bench/memory-budget.ts [--json]`: whether `storage.memory_budget` holds. Trains one epoch of link prediction on a
- * table larger than each budget, with an evaluation against all nodes, and reads the peak of resident memory from the
- * system, after training and at the end. With --cgroup each run is also put into a memory cgroup of the budget and 15 %.
+ * `npx tsx bench/memory-budget.ts [--json]`: checks that `storage.memory_budget` holds. Trains one epoch of link
+ * prediction on a table larger than each budget, with an evaluation against all nodes, and reads the peak of resident
+ * memory from the system, after training and at the end. With --cgroup each run is also put into a memory cgroup of the
+ * budget plus 15 %.
  *
- * Options: --nodes (3900000), --edges, --dim (100), --budgets (300M,600M,1G), --held (edges a split), --folder, --keep.
+ * Options: --nodes (3900000), --edges, --dim (100), --budgets (300M,600M,1G), --held (edges per split), --folder,
+ * --keep.
  */
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -34,7 +36,7 @@ const { values } = parseArgs({
 const [nodes, edges, held, dim] = [values.nodes, values.edges, values.held, values.dim].map(Number);
 const folder = values.folder ?? mkdtempSync(join(tmpdir(), 'skein-budget-'));
 const say = (line: string): void => console.error(line);
-/** How much of a budget may be exceeded. */
+/** Factor by which a budget may be exceeded. */
 const slack = 1.15;
 
 const data = join(folder, 'data');
@@ -47,7 +49,7 @@ if (!existsSync(join(data, 'dataset.yaml'))) {
 }
 writeFileSync(join(folder, 'config.yaml'), largeTableConfig(data, dim));
 
-/** The peak of resident memory of a process so far, in MiB. */
+/** Returns the peak of resident memory of a process so far, in MiB. */
 function peakOf(pid: number): number {
   const [, kib = '0'] = /VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
   return Number(kib) / 1024;

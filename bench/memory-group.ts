@@ -1,16 +1,16 @@
-/** A memory cgroup of version 1 or 2 for a process that is measured; needs root and Linux. */
+/** A memory cgroup of version 1 or 2 for a measured process; needs root and Linux. */
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 export interface MemoryGroup {
-  /** A process joins by writing its number here. */
+  /** A process joins by writing its id to this file. */
   readonly enter: string;
-  /** MiB. */
+  /** Returns the peak in MiB. */
   peak(): number;
   remove(): void;
 }
 
-/** Null where none can be made; `say` is told why. */
+/** Creates a memory cgroup; returns null if that is not possible and reports the reason to `say`. */
 export function makeMemoryGroup(bytes: number, say: (line: string) => void): MemoryGroup | null {
   const name = `skein-bench-${process.pid}`;
   const one = `/sys/fs/cgroup/memory/${name}`;

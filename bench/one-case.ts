@@ -1,4 +1,4 @@
-/** Our side of one case, in a process of its own: makes the data, runs, reports figures of the results, measures. */
+/** Our side of one case, in a separate process: generates the data, runs, reports figures of the results, measures. */
 import { nativeStatus, setThreads } from 'skein/native';
 import { median } from './statistics.js';
 import { type Case, type Check, checkedRuns, type Prepared } from './suite.js';
@@ -6,28 +6,28 @@ import { type Case, type Check, checkedRuns, type Prepared } from './suite.js';
 export interface Measured {
   /** Median over repeats in one process. */
   readonly ms: number;
-  /** Shortest repeat: what the work costs when nothing disturbs it. */
+  /** Shortest repeat: the time without disturbance. */
   readonly best: number;
   /** Largest memory of the process, in MiB. */
   readonly peak: number;
-  /** How it was done: the kernels' instruction set, or the peer's fastest way. */
+  /** The implementation: the kernels' instruction set, or the peer's fastest configuration. */
   readonly way: string;
-  /** Empty when they were not asked for. */
+  /** Figures of the results; empty if they were not requested. */
   readonly checks: readonly Check[];
-  /** Native libraries that the process loaded; the peer does not say. */
+  /** Native libraries that the process loaded; absent for the peer. */
   readonly addons?: readonly string[];
 }
 
 export interface MeasureOptions {
   readonly threads: number;
-  /** Least time before the clock starts: JavaScript is compiled as it runs. */
+  /** Minimum warm-up time: JavaScript is compiled while it runs. */
   readonly warmUpMs: number;
   readonly leastRepeats: number;
-  /** Whether figures of the results are wanted; they cost a few runs and a pass over the results. */
+  /** Whether to report figures of the results; they cost a few runs and a pass over the results. */
   readonly check: boolean;
 }
 
-/** Least time of the repeats of one process. */
+/** Minimum total time of the repeats of one process. */
 const measuredMs = 300;
 
 async function timed(run: Prepared['run']): Promise<number> {
@@ -50,7 +50,7 @@ async function measure(
   return { ms: median(times), best: Math.min(...times) };
 }
 
-/** Measures one case here and now. */
+/** Measures one case in this process. */
 export async function measureCase(entry: Case, options: MeasureOptions): Promise<Measured> {
   setThreads(options.threads);
   const { run, check } = entry.ours();

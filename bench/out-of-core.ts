@@ -1,9 +1,9 @@
 /**
- * `npx tsx bench/out-of-core.ts [--json]`: training a table several times larger than memory against the same training
- * with all of it in memory. The limited run is put into a memory cgroup whose limit counts the page cache (needs root and
- * Linux; without, it runs unlimited and says so).
+ * `npx tsx bench/out-of-core.ts [--json]`: training with a table several times larger than memory against the same
+ * training with the whole table in memory. The limited run is put into a memory cgroup whose limit includes the page
+ * cache (needs root and Linux; otherwise it runs unlimited and reports that).
  *
- * Options: --nodes, --edges, --dim, --budget (1G), --limit (1.3G), --folder (where data and runs go), --keep.
+ * Options: --nodes, --edges, --dim, --budget (1G), --limit (1.3G), --folder (for data and runs), --keep.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';

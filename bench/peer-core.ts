@@ -1,14 +1,14 @@
 /**
- * Which kernels OpenBLAS should use for the peer. OpenBLAS picks them by the processor's model number, and one that it does
- * not know gets its oldest: a product then runs several times slower than it could, and every ratio that rests on it would
- * flatter us. So the cores this processor can run are tried, and the fastest is asked for by name.
+ * Chooses the OpenBLAS kernels of the peer. OpenBLAS picks them by the processor's model number, and an unknown model
+ * gets the oldest: a product then runs several times slower than it could, and every ratio based on it would flatter
+ * us. So the cores that this processor can run are tried, and the fastest is selected by name.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 export interface CoreChoice {
-  /** What OpenBLAS says it uses; null when it cannot be asked. */
+  /** The core that OpenBLAS reports; null if it cannot be queried. */
   readonly core: string | null;
   /** Best rate of a square product. */
   readonly gflops: number;
@@ -17,22 +17,22 @@ export interface CoreChoice {
 
 export interface Cores {
   readonly chosen: CoreChoice;
-  /** What OpenBLAS takes when nobody asks. */
+  /** The default choice of OpenBLAS. */
   readonly own: CoreChoice;
 }
 
 const scriptFile = fileURLToPath(new URL('./peers/core.py', import.meta.url));
-/** A named core must win clearly: on a processor that OpenBLAS knows, its own choice stays. */
+/** A named core must win by this factor: on a processor that OpenBLAS supports, its default stays. */
 const clearly = 1.1;
 
-/** The processor's feature words, where the system tells them. */
+/** Returns the processor's feature names, if the system reports them. */
 export function processorFlags(): ReadonlySet<string> {
   if (!existsSync('/proc/cpuinfo')) return new Set();
   const line = /^flags\s*:(.*)$/m.exec(readFileSync('/proc/cpuinfo', 'utf8'));
   return new Set(line?.[1].trim().split(/\s+/) ?? []);
 }
 
-/** OpenBLAS cores that a processor with these features can run. */
+/** Returns the OpenBLAS cores that a processor with these features can run. */
 export function coreNames(flags: ReadonlySet<string>): string[] {
   const has = (...names: string[]): boolean => names.every((name) => flags.has(name));
   if (!has('avx2', 'fma')) return [];
@@ -50,7 +50,7 @@ function tryCore(python: string, env: Record<string, string>, threads: number): 
     : null;
 }
 
-/** Tries each core twice, the second time in reverse order; null when not even a plain product runs. */
+/** Tries each core twice, the second time in reverse order; returns null if not even a plain product runs. */
 export function chooseCore(python: string, threads: number): Cores | null {
   const named = coreNames(processorFlags()).map((name) => ({ OPENBLAS_CORETYPE: name }));
   const order: Record<string, string>[] = [{}, ...named];

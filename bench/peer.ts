@@ -1,7 +1,8 @@
 /**
- * Finds PyTorch and gives it its best footing: the right OpenBLAS kernels for the processor (peer-core.ts), and then as
- * installed, with a faster allocator and the OpenMP build of OpenBLAS loaded before it, and with PyTorch's AVX-512 code,
- * which it does not choose by itself. All that the system has are measured; the best one counts.
+ * Finds PyTorch and configurations in which it is fast: the right OpenBLAS kernels for the processor (peer-core.ts),
+ * then as installed, with a faster allocator and the OpenMP build of OpenBLAS preloaded, and with PyTorch's AVX-512
+ * code, which it does not select automatically. All configurations that the system offers are measured; the best one is
+ * compared.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
@@ -23,11 +24,11 @@ export interface Peer {
 
 export const installHint =
   'PyTorch was not found, so only our numbers follow. Install it with: sudo apt-get install python3-torch ' +
-  '(and for its best speed: libgoogle-perftools4 libopenblas0-openmp), or name an interpreter with --python.';
+  '(and for its best speed: libgoogle-perftools4 libopenblas0-openmp), or pass an interpreter with --python.';
 
 const runnerFile = fileURLToPath(new URL('./peers/runner.py', import.meta.url));
 
-/** Folders that hold shared libraries, those of the machine's own architecture included. */
+/** Returns folders with shared libraries, including those of the machine's architecture. */
 function libraryFolders(): string[] {
   const roots = ['/usr/lib', '/usr/lib64', '/usr/local/lib', '/lib'].filter((folder) => existsSync(folder));
   const triplets = roots.flatMap((folder) =>
@@ -62,7 +63,7 @@ function configurations(coreEnv: Readonly<Record<string, string>>): PeerConfig[]
   return configs.map(({ name, env }) => ({ name, env: { ...coreEnv, ...env } }));
 }
 
-/** The first interpreter with PyTorch, or null. */
+/** Returns the first interpreter with PyTorch, or null. */
 export function findPeer(python: string | null, threads: number): Peer | null {
   const candidates = python === null ? ['python3', '/usr/bin/python3', '/usr/local/bin/python3'] : [python];
   for (const candidate of candidates) {
@@ -81,7 +82,7 @@ export function findPeer(python: string | null, threads: number): Peer | null {
   return null;
 }
 
-/** Command and environment that measure one case of the peer. */
+/** Returns the command and environment that measure one case of the peer. */
 export function peerCommand(
   peer: Peer,
   config: PeerConfig,

@@ -1,4 +1,4 @@
-/** The processes that a benchmark starts: those that measure one case and print it, and busy neighbours. */
+/** Child processes of a benchmark: those that measure one case and print the result, and busy neighbours. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Measured } from './one-case.js';
 
@@ -8,7 +8,7 @@ export interface Command {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** Runs a process that prints one line of JSON; its failure is the error's message. */
+/** Runs a process that prints one line of JSON; rejects with its failure. */
 export function measureIn({ file, args, env }: Command): Promise<Measured> {
   return new Promise((resolve, reject) => {
     const child = spawn(file, args, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
@@ -18,7 +18,7 @@ export function measureIn({ file, args, env }: Command): Promise<Measured> {
     child.stderr.on('data', (data) => errors.push(`${data}`));
     child.on('error', reject);
     child.on('close', (code, signal) => {
-      if (code !== 0) return reject(new Error(lastWords(errors.join('')) || `ended with ${code ?? signal}`));
+      if (code !== 0) return reject(new Error(errorLine(errors.join('')) || `ended with ${code ?? signal}`));
       try {
         return resolve(JSON.parse(output.join('')) as Measured);
       } catch {
@@ -28,13 +28,13 @@ export function measureIn({ file, args, env }: Command): Promise<Measured> {
   });
 }
 
-/** The line of a stack trace that names the error: JavaScript has it first, Python last. */
-function lastWords(text: string): string {
+/** Returns the line of a stack trace with the error message: first in JavaScript, last in Python. */
+function errorLine(text: string): string {
   const lines = text.trim().split('\n');
   return lines.findLast((line) => /^\w*(Error|Exception|Warning)\b/.test(line)) ?? lines[lines.length - 1];
 }
 
-/** Keeps one core busy. It looks for its parent twice a second, so that no loop outlives the benchmark. */
+/** Keeps one core busy. It checks for its parent twice a second, so that no loop outlives the benchmark. */
 const busyLoop = `
 for (let parent = Number(process.argv[1]); process.ppid === parent; ) {
   const start = Date.now();
@@ -46,7 +46,7 @@ export interface Neighbours {
   stop(): void;
 }
 
-/** Starts so many single-threaded loops, which the system may run on any core. */
+/** Starts `count` single-threaded loops, which the system may run on any core. */
 export function startNeighbours(count: number): Neighbours {
   const loops = Array.from({ length: count }, () =>
     spawn(process.execPath, ['-e', busyLoop, `${process.pid}`], { stdio: 'ignore' }),

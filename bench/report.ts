@@ -1,4 +1,4 @@
-/** Results as a table for people, as JSON lines for programs, and as a file with what is needed to repeat them. */
+/** Results as a table, as JSON lines, and as a file with everything that is needed to repeat them. */
 import { spawnSync } from 'node:child_process';
 import { appendFileSync, mkdirSync } from 'node:fs';
 import { cpus } from 'node:os';
@@ -11,7 +11,7 @@ import type { Result } from './runner.js';
 const round = (value: number | null, digits = 4): number | null =>
   value === null || !Number.isFinite(value) ? null : Number(value.toPrecision(digits));
 
-/** One line a case; `error` appears only where there is one. */
+/** Returns one line per case; `error` is present only if there is one. */
 export function jsonLine(result: Result): string {
   const { error, ...rest } = result;
   const numbers = {
@@ -54,18 +54,18 @@ export function limitsLine(limits: Limits): string {
   return `limits: gemm ${limits.gemm.toFixed(0)} GFLOP/s; copy GB/s: ${copies}; random rows ${limits.rows.toFixed(1)} GB/s`;
 }
 
-/** What the peer is, how it is run, and which BLAS kernels it was given. */
+/** Describes the peer, its configurations, and its BLAS kernels. */
 export function peerLines({ version, configs, cores: { chosen, own } }: Peer): string[] {
   const speed = (choice: CoreChoice): string =>
     `${choice.core ?? 'unknown'}, ${choice.gflops.toFixed(0)} GFLOP/s`;
-  const instead = chosen === own ? '' : `, asked for by name (left alone it takes ${speed(own)})`;
+  const instead = chosen === own ? '' : `, selected by name (its default is ${speed(own)})`;
   return [
     `peer: PyTorch ${version}; ${configs.map((config) => config.name).join(' / ')}`,
     `peer's BLAS core: ${speed(chosen)}${instead}`,
   ];
 }
 
-/** Facts without which a number means nothing. */
+/** Returns the facts about the machine that are needed to interpret a number. */
 export function machine(threads: number): Record<string, unknown> {
   const commit = spawnSync('git', ['rev-parse', '--short=12', 'HEAD'], { encoding: 'utf8' });
   return {

@@ -19,11 +19,11 @@ export interface Result {
   readonly bench: string;
   readonly ours_ms: number | null;
   readonly peer_ms: number | null;
-  /** peer_ms / ours_ms: above 1 we are faster. */
+  /** peer_ms / ours_ms: above 1 ours is faster. */
   readonly ratio: number | null;
-  /** Of the shortest repeat, since the limit is the best of many runs too. */
+  /** Fraction of the limit reached by the shortest repeat, since the limit is the best of many runs too. */
   readonly limit_share: number | null;
-  /** Shortest repeats of all rounds: far below the medians when the machine was busy with something else. */
+  /** Shortest repeats of all rounds: far below the medians if the machine was busy. */
   readonly ours_best_ms: number | null;
   readonly peer_best_ms: number | null;
   /** Largest memory of a side's process, its data included, in MiB. */
@@ -36,14 +36,14 @@ export interface Result {
   readonly ours_way: string | null;
   readonly peer_way: string | null;
   readonly peer_config: string | null;
-  /** Why there is no ratio, when both sides were to run. */
+  /** Reason why there is no ratio although both sides should have run. */
   readonly error: string | null;
 }
 
 const childFile = fileURLToPath(new URL('./child.ts', import.meta.url));
 
 function ourCommand(task: ChildTask): Command {
-  // The loader that runs TypeScript here must run it there.
+  // The child needs the same TypeScript loader.
   const args = [...process.execArgv, childFile, JSON.stringify(task)];
   return { file: process.execPath, args, env: { SKEIN_THREADS: `${task.threads}` } };
 }
@@ -65,7 +65,7 @@ const peak = (s: Side | null): number | null =>
   s === null || s.measured.length === 0 ? null : Math.max(...s.measured.map((m) => m.peak));
 const timeOf = (s: Side): number => median(s.measured.map((m) => m.ms));
 
-/** The peer's best configuration among those that ran. */
+/** Returns the peer's best configuration among those that ran. */
 function best(sides: readonly Side[]): Side | null {
   const ran = sides.filter((s) => s.measured.length > 0 && s.error === null);
   return ran.length === 0 ? null : ran.reduce((a, b) => (timeOf(b) < timeOf(a) ? b : a));

@@ -1,9 +1,10 @@
 /**
- * `npx tsx bench/sar-plan.ts [--workers 32,64,128]`: what one worker of a large job would need, without the job: a worker's
- * part of a graph of ogbn-papers100M's size (111M nodes, 3.2G edges both ways; edges drawn at random, which is the worst
- * cut) is made, and a step of training is planned on it. Nothing of the step's data exists.
+ * `npx tsx bench/sar-plan.ts [--workers 32,64,128]`: the memory of one worker of a large job, without the job: creates
+ * a worker's share of a graph of ogbn-papers100M's size (111M nodes, 3.2G edges in both directions; random edges, which
+ * is the worst edge cut), and plans a step of training on it. No data of the step is allocated.
  *
- * Options: --nodes, --edges, --models sage,gat,narrow (GAT with heads of 32), --scale (a part of the graph: .1 keeps shapes and takes a tenth of the memory here).
+ * Options: --nodes, --edges, --models sage,gat,narrow (GAT with heads of 32), --scale (fraction of the graph: .1 keeps
+ * shapes and takes a tenth of the memory).
  */
 import { parseArgs } from 'node:util';
 import {
@@ -35,7 +36,7 @@ const { values } = parseArgs({
 const scale = Number(values.scale);
 const [inputs, classes] = [128, 172];
 
-/** Worker 0 of `size`, alone: others are taken to ask for as many rows as are asked of them. */
+/** A communicator for worker 0 of `size` alone: assumes that others request as many rows as are requested of them. */
 function standIn(size: number, rows: number): Communicator {
   const self = new SelfCommunicator();
   const answer = (parts: readonly CommArray[]): CommArray[] =>
@@ -52,7 +53,7 @@ function standIn(size: number, rows: number): Communicator {
   }) as unknown as Communicator;
 }
 
-/** Edges of one worker: as many from each of the others, ends at random. */
+/** Returns the edges of one worker: equally many from each of the others, with random ends. */
 function partOf(workers: number, nodes: number, edges: number): PartitionData {
   const own = Math.floor(nodes / workers);
   const each = Math.floor(edges / workers / workers);
@@ -89,7 +90,7 @@ function partOf(workers: number, nodes: number, edges: number): PartitionData {
 const makers: Readonly<Record<string, () => GraphSAGE | GAT>> = {
   sage: () => new GraphSAGE([inputs, 256, 256, classes], { norm: 'batch' }),
   gat: () => new GAT([inputs, 128, 128, classes], { heads: 4, outHeads: 4, norm: 'batch' }),
-  // 128 in all.
+  // Width 128 in total.
   narrow: () => new GAT([inputs, 32, 32, classes], { heads: 4, outHeads: 4, norm: 'batch' }),
 };
 
@@ -126,7 +127,7 @@ for (const workers of values.workers.split(',').map(Number)) {
     else
       console.log(
         `${model.padEnd(5)} N ${String(workers).padStart(3)}  ${result.planned_gb.toFixed(1)} GB of tensors, ` +
-          `${(result.halo / result.rows).toFixed(1)} rows fetched for each own`,
+          `${(result.halo / result.rows).toFixed(1)} rows fetched per own row`,
       );
   }
 }

@@ -1,7 +1,7 @@
 /**
- * One worker of bench/sar.ts: trains a model on the whole of an R-MAT graph that is spread over the workers, and says what
- * it cost. One JSON line, from rank 0: the worst worker's peak of tensor bytes, what the plan said, seconds an epoch,
- * bytes, messages and rounds an epoch.
+ * One worker of bench/sar.ts: trains a model on a whole R-MAT graph that is partitioned over the workers, and reports
+ * the cost. One JSON line from rank 0: the worst worker's peak of tensor bytes, the plan's prediction, seconds per
+ * epoch, and bytes, messages and rounds per epoch.
  */
 
 import { rmat } from 'skein/data';
@@ -28,7 +28,10 @@ export interface SarJob {
   readonly algorithm: 'metis' | 'random';
   readonly epochs: number;
   readonly depth: number;
-  /** Chance of R-MAT's upper left quadrant; .25: every edge is as likely as any, so partitions need nearly all rows of each other. */
+  /**
+   * Probability of R-MAT's upper left quadrant; with .25 all edges are equally likely, so partitions need nearly all
+   * rows of each other.
+   */
   readonly skew: number;
 }
 
@@ -69,7 +72,7 @@ const step = (model: GraphSAGE | GAT, optimizer: Adam, on: MessageGraph, group: 
 const planned = planMemory(graph, (on, group) => {
   const model = make();
   const optimizer = new Adam(model.parameters());
-  // The second step has the optimiser's state beside it.
+  // The second step includes the optimiser state.
   for (let i = 0; i < 2; i++) step(model, optimizer, on, group);
 });
 const base = poolStats().liveBytes;

@@ -1,9 +1,10 @@
 /**
- * `npx tsx bench/sar.ts [--json]`: whole-graph training spread over workers, on one machine with one thread a worker: peak of
- * tensor bytes a worker, the plan's prediction, seconds an epoch, bytes and rounds an epoch. Needs mpirun.
+ * `npx tsx bench/sar.ts [--json]`: whole-graph training partitioned over workers, on one machine with one thread per
+ * worker: peak of tensor bytes per worker, the plan's prediction, seconds, bytes and rounds per epoch. Needs mpirun.
  *
- * Options: --nodes, --edges, --workers 1,2,4,8, --models sage,gat, --modes sar,sa,one_shot, --graphs rmat,dense (dense: all
- * edges as likely, cut at random, so that workers need nearly all rows of each other), --epochs, --depth, --algorithm.
+ * Options: --nodes, --edges, --workers 1,2,4,8, --models sage,gat, --modes sar,sa,one_shot, --graphs rmat,dense (dense:
+ * edges equally likely, partitioned at random, so that workers need nearly all rows of each other), --epochs, --depth,
+ * --algorithm.
  */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';

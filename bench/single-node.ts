@@ -1,6 +1,6 @@
 /**
- * Memory of many workers on one machine, with and without a `PartitionDataManager`: the same training of a GraphSAGE on an
- * R-MAT graph, and the largest sum of the workers' private resident memory, looked at every 5 ms.
+ * Memory of many workers on one machine, with and without a `PartitionDataManager`: the same training of a GraphSAGE on
+ * an R-MAT graph, and the largest sum of the workers' private resident memory, sampled every 5 ms.
  *
  *   npx tsx bench/single-node.ts [workers = 4] [nodes = 100000] [edges = 1000000]
  */
@@ -30,7 +30,7 @@ import { emptyPool, manualSeed, randn, scope } from 'skein/tensor';
 
 const [inputs, classes, epochs] = [256, 16, 2];
 
-/** One rank: trains, and says what the losses and the traffic with the disk were. */
+/** Runs one rank: trains, and reports losses and disk traffic. */
 async function work(folder: string, managed: boolean, nodes: number): Promise<void> {
   const comm = openCommunicator();
   setCommunicator(comm);
@@ -39,7 +39,7 @@ async function work(folder: string, managed: boolean, nodes: number): Promise<vo
   const manager = managed
     ? new PartitionDataManager(comm.rank, lock, { folder: join(folder, 'partition_rank_') })
     : null;
-  // Loading is a worker's own time too.
+  // Loading is included in a worker's time.
   if (manager !== null) lock.acquire();
   const pd = await loadPartitionData(join(folder, 'graph.json'), { rank: comm.rank, workers: comm.size });
   const x = suffixKeyLookup(pd.nodeFeatures, 'x');
@@ -75,7 +75,7 @@ async function work(folder: string, managed: boolean, nodes: number): Promise<vo
   comm.close();
 }
 
-/** Bytes of private memory that a process has in RAM. */
+/** Returns the bytes of private memory that a process has in RAM. */
 function privateBytes(pid: string): number {
   try {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8');

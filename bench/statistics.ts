@@ -1,4 +1,4 @@
-/** Figures over rounds, the comparison of two sides' results, and what the times of two source trees say. */
+/** Figures over rounds, the comparison of two sides' results, and the statistics of the times of two source trees. */
 import type { Check } from './suite.js';
 
 export function median(values: readonly number[]): number {
@@ -7,7 +7,7 @@ export function median(values: readonly number[]): number {
   return ordered.length % 2 === 1 ? ordered[middle] : (ordered[middle - 1] + ordered[middle]) / 2;
 }
 
-/** What differs between two sides' figures, as a sentence; null when all agree. Both report in the same order. */
+/** Describes the difference between two sides' figures; returns null if all agree. Both report in the same order. */
 export function disagreement(
   ours: readonly Check[],
   theirs: readonly Check[],
@@ -36,7 +36,7 @@ export interface Estimate {
 const resamples = 2000;
 const seed = 0x5eed;
 
-/** Uniform numbers in [0, 1), the same ones every time (Mulberry32). */
+/** Returns a generator of uniform numbers in [0, 1), always the same sequence (Mulberry32). */
 export function uniform(state: number): () => number {
   return () => {
     state = (state + 0x6d2b79f5) | 0;
@@ -46,7 +46,7 @@ export function uniform(state: number): () => number {
   };
 }
 
-/** The value below which a share of the ordered values lies; between two of them on the line that joins them. */
+/** Returns the quantile of ordered values, linearly interpolated. */
 export function quantile(ordered: readonly number[], share: number): number {
   const place = share * (ordered.length - 1);
   const below = Math.floor(place);
@@ -55,14 +55,14 @@ export function quantile(ordered: readonly number[], share: number): number {
 }
 
 /**
- * The geometric mean over cases of each case's median ratio, with its bootstrap interval. `cases` holds a list of log
- * ratios for each case, one a round. Medians, because a round that something else disturbed must not decide. Whole rounds
- * are drawn, the same ones for all cases: what slows a round down slows its cases down together.
+ * Returns the geometric mean over cases of each case's median ratio, with its bootstrap interval. `cases` holds one
+ * list of log ratios per case, one ratio per round. Medians, so that a disturbed round does not decide. Whole rounds
+ * are drawn, the same ones for all cases: a disturbance slows all cases of a round.
  */
 export function estimate(cases: readonly (readonly number[])[]): Estimate {
   const rounds = cases[0]?.length ?? 0;
   if (rounds === 0 || cases.some((logs) => logs.length !== rounds))
-    throw new Error('bench: expected as many rounds of every case, and at least one of each');
+    throw new Error('bench: expected the same number of rounds of every case, and at least one');
   const mean = (drawn: readonly number[]): number =>
     cases.reduce((sum, logs) => sum + median(drawn.map((round) => logs[round])), 0) / cases.length;
   const all = Array.from({ length: rounds }, (_, round) => round);
@@ -84,10 +84,10 @@ export interface Round {
 }
 
 /**
- * How much longer the other tree takes in one round, as a logarithm: one process against one. Noise only ever makes a time
- * longer, and the mean of two such times has another median than one of them, so that a tree compared in that way with its
- * twin would look slower. Both processes of this tree take their turn, two rounds each: an order and its reverse (`orders`
- * in against.ts).
+ * Returns the log ratio of the other tree's time to this tree's in one round, process against process. Noise only
+ * increases times, and the mean of two noisy times has another median than one of them, so that a tree compared in that
+ * way with its twin would look slower. Both processes of this tree alternate, two rounds each: an order and its reverse
+ * (`orders` in against.ts).
  *
  * @param index the number of the round
  */
@@ -95,43 +95,43 @@ export function logRatio({ first, again, other }: Round, index: number): number 
   return Math.log(other) - Math.log(Math.floor(index / 2) % 2 === 0 ? first : again);
 }
 
-/** This tree against itself. */
+/** Returns the log ratio of this tree against itself. */
 export function logRatioOfItself({ first, again }: Round): number {
   return Math.log(again) - Math.log(first);
 }
 
-/** How far an interval reaches from 1, as a share: of a tree against itself, that is noise. */
+/** Returns the largest deviation of an interval from 1: for a tree against itself, that is noise. */
 export function spreadOf({ low, high }: Estimate): number {
   return Math.max(high, 1 / low) - 1;
 }
 
-/** The geometric mean that still counts as no slower. */
+/** The smallest geometric mean that is still "no slower". */
 const leastMean = 0.99;
-/** A case is slower when its whole interval says that it takes this much longer. */
+/** A case is slower if its whole interval is above this factor. */
 const mostLonger = 1.05;
 
 export interface Verdict {
-  /** `not proven`: nothing is slower, but cases fail, have other results, or are missing altogether. */
+  /** `not proven`: nothing is slower, but cases fail, have different results, or are missing. */
   readonly word: 'no slower' | 'slower' | 'not proven';
-  /** What speaks against it, in words. */
+  /** Reasons against "no slower". */
   readonly reasons: readonly string[];
-  /** Names of the cases that are slower by themselves. */
+  /** Names of the cases that are slower individually. */
   readonly slower: readonly string[];
 }
 
-/** Cases that prove nothing about speed, by name. */
+/** Cases without a valid comparison, by name. */
 export interface Unproven {
-  /** They cannot be run on this tree. */
+  /** Cases that cannot be run on this tree. */
   readonly failed: readonly string[];
-  /** Their results are not the other tree's: what computes something else may take any time. */
+  /** Cases whose results differ from the other tree's, so that their times are not comparable. */
   readonly different: readonly string[];
 }
 
 /**
- * Whether this tree is no slower, by the mean over all cases and by each case alone. A case that fails here or computes
- * something else, and a comparison of nothing, prove nothing of the kind.
+ * Decides whether this tree is no slower, by the mean over all cases and by each case alone. A case that fails or
+ * computes different results, and a comparison without cases, prove nothing.
  *
- * @param mean null when no case was compared
+ * @param mean null if no case was compared
  */
 export function decideVerdict(
   mean: Estimate | null,

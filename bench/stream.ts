@@ -1,9 +1,10 @@
 /**
- * A living stream: a million events are appended while links are scored. Run: `npx tsx --expose-gc bench/stream.ts [--json]`.
+ * A live stream: a million events are appended while links are scored. Run: `npx tsx --expose-gc bench/stream.ts
+ * [--json]`.
  *
- * Reported: events appended a second (time inside `append` alone), percentiles of the time of one question (one source
- * against 100 destinations: sampling, state, model), events a second that memory takes in, and how memory grows with the
- * stream. The model is a TGN with random weights: time does not depend on their values.
+ * Reports events appended per second (time inside `append` alone), percentiles of the time of one query (one source
+ * against 100 destinations: sampling, state, model), events per second that enter the node memory, and the growth of
+ * memory with the stream. The model is a TGN with random weights, since time does not depend on their values.
  */
 import { TemporalGraph } from 'skein/graph';
 import { TemporalNeighborSampler } from 'skein/sample';
@@ -56,7 +57,7 @@ for (let done = 0; done < events; done += atOnce) {
   const started = performance.now();
   scorer.append(next);
   appending += performance.now() - started;
-  // Two questions for every thousand events, of the moment they arrive in.
+  // Two queries per thousand events, at the time of their arrival.
   for (let i = 0; i < 2; i++) scorer.score([skewed(users)], destinations);
   if ((done + atOnce) % (events / 5) === 0)
     growth.push({ events: done + atOnce, megabytes: (held() - before) / 2 ** 20 });

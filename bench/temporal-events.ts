@@ -1,6 +1,6 @@
 /**
- * A made-up stream of the size of the usual interaction datasets: users meet items, both popular by Zipf's law, and users
- * come back to the items they met last. The peer reads the same stream from files (`peers/temporal.py`).
+ * A generated stream of the size of common interaction datasets: users interact with items, both popular by Zipf's law,
+ * and users return to recent items. The peer reads the same stream from files (`peers/temporal.py`).
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,20 +13,20 @@ export const numEvents = 150_000;
 export const featureWidth = 172;
 const exponent = 0.8;
 const repeats = 0.7;
-/** In thousands of seconds: short spans keep the two sides' rounding, and the peer's cosines, out of the comparison. */
+/** In thousands of seconds: short spans avoid differences by rounding, and by the peer's cosines, in the comparison. */
 const meanGap = 0.017;
 
 export interface EventLists {
   readonly src: Int32Array;
   readonly dst: Int32Array;
   readonly time: Float64Array;
-  /** One for each event. */
+  /** One per event. */
   readonly negatives: Int32Array;
 }
 
 const unit = (index: number, seed: number): number => mix(index, seed) / 2 ** 32;
 
-/** Cumulative shares of ranks 1 … n. */
+/** Returns cumulative probabilities of ranks 1 … n. */
 function zipf(n: number): Float64Array {
   const sums = new Float64Array(n);
   let total = 0;
@@ -69,7 +69,7 @@ export function makeEvents(): EventLists {
   return { src, dst, time, negatives };
 }
 
-/** One file of raw numbers for each list. */
+/** Writes one file of raw numbers per list. */
 export function writeEvents(folder: string): void {
   for (const [name, list] of Object.entries(makeEvents())) writeFileSync(join(folder, `${name}.bin`), list);
 }

@@ -1,7 +1,8 @@
 /**
- * What a step of temporal training costs on several workers: `skein run -n 2 -- npx tsx bench/temporal-workers.ts [chunks …]`
- * on Wikipedia's edits (SKEIN_DATA) with examples/wikipedia-tgn.yaml. Prints milliseconds per batch of 200, best of three
- * hundreds of batches: by the clock, and processor time of one worker; for one worker also those of plain training.
+ * The cost of a step of temporal training on several workers: `skein run -n 2 -- npx tsx bench/temporal-workers.ts
+ * [chunks …]` on Wikipedia's edits (SKEIN_DATA) with examples/wikipedia-tgn.yaml. Prints milliseconds per batch of 200,
+ * best of three hundreds of batches: by the clock, and processor time of one worker; for one worker also those of plain
+ * training.
  */
 import { setThreads } from 'skein';
 import { WorkerGroup } from 'skein/dist';
@@ -25,7 +26,7 @@ const processor = (): number => {
   return (user + system) / 1000;
 };
 
-/** Batches that are not counted, then three rounds. */
+/** Batches before the measurement of three rounds. */
 const warmUp = 20;
 const round = 100;
 

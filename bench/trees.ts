@@ -1,9 +1,9 @@
 /**
- * A source tree of Skein as a program that measures the cases of this tree's `bench/`. The benchmark code is bundled with the
- * library of the other tree, so both trees run the same cases, even when the other one is older and lacks some. A bundle
- * also starts in a tenth of a second, where TypeScript sources need half a second.
+ * A source tree of Skein as a program that measures the cases of this tree's `bench/`. The benchmark code is bundled
+ * with the library of the other tree, so both trees run the same cases, even if the other one is older and lacks some.
+ * A bundle also starts in a tenth of a second, while TypeScript sources need half a second.
  *
- * Files keep the addresses they have in their tree: its native addon and its packages are found where they belong.
+ * Files keep the URLs they have in their tree, so that its native addon and packages are found.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
@@ -15,7 +15,7 @@ import { UsageError } from './arguments.js';
 
 export interface Tree {
   readonly folder: string;
-  /** Short commit, with a word about changes that are not committed; null without git. */
+  /** Short commit, marked if there are uncommitted changes; null without git. */
   readonly commit: string | null;
 }
 
@@ -33,7 +33,7 @@ function commitOf(folder: string): string | null {
 
 export const thisTree = (): Tree => ({ folder: ownFolder, commit: commitOf(ownFolder) });
 
-/** The tree in a folder; refuses what is no tree or is not built. */
+/** Returns the tree in a folder; throws if it is not a source tree or is not built. */
 export function otherTree(path: string): Tree {
   const folder = resolve(path);
   const isFolder = existsSync(folder) && statSync(folder).isDirectory();
@@ -51,17 +51,17 @@ export function otherTree(path: string): Tree {
   return { folder, commit: commitOf(folder) };
 }
 
-/** Whether a file belongs to a tree; its build and packages may be links to elsewhere. */
+/** Returns whether a file belongs to a tree; its build and packages may be links. */
 export function belongsTo(tree: Tree, file: string): boolean {
   const roots = ['.', 'build', 'node_modules'].map((name) => join(tree.folder, name)).filter(existsSync);
   return roots.some((root) => realpathSync(file).startsWith(realpathSync(root) + sep));
 }
 
-/** The source of `skein/<part>`, or of an internal module, `#internal/<part>.js`. */
+/** Returns the source of `skein/<part>`, or of an internal module, `#internal/<part>.js`. */
 const indexOf = (tree: Tree, part: string): string =>
   join(tree.folder, 'src', part.endsWith('.js') ? part.replace(/js$/, 'ts') : join(part, 'index.ts'));
 
-/** Internal modules that the benchmarks of this tree import, without `#internal/`. */
+/** Returns the internal modules that the benchmarks of this tree import, without `#internal/`. */
 function internalModules(): string[] {
   const folder = join(ownFolder, 'bench');
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) =>
@@ -72,7 +72,7 @@ function internalModules(): string[] {
   return [...new Set(found.map(([, module]) => module))];
 }
 
-/** What each part of a tree's library exports, by the part's name as in `skein/<part>` or `#internal/<part>`. */
+/** Returns the exports of each entry of a tree's library, by name as in `skein/<part>` or `#internal/<part>`. */
 async function exportsOf(tree: Tree): Promise<Map<string, readonly string[]>> {
   const all = [...readdirSync(join(tree.folder, 'src')), ...internalModules()];
   const parts = all.filter((part) => existsSync(indexOf(tree, part)));
@@ -93,8 +93,8 @@ async function exportsOf(tree: Tree): Promise<Map<string, readonly string[]>> {
 }
 
 /**
- * The module that stands for `skein/<part>`. A name that the tree does not have says so when a case uses it: only that
- * case cannot be compared.
+ * Returns the module that replaces `skein/<part>`. A name that the tree does not have throws when a case uses it: only
+ * that case cannot be compared.
  */
 function partModule(tree: Tree, part: string, missing: readonly string[]): string {
   const all = existsSync(indexOf(tree, part))
@@ -108,12 +108,12 @@ function partModule(tree: Tree, part: string, missing: readonly string[]): strin
   return all + stub + missing.map((name) => `export const ${name} = missing('${name}');\n`).join('');
 }
 
-/** `skein/<part>` is the tree's; all other packages stay outside, at the address where their importer finds them. */
+/** Resolves `skein/<part>` to the tree; other packages are external, at the URL where their importer finds them. */
 function resolution(tree: Tree, missing: ReadonlyMap<string, readonly string[]>): Plugin {
   const bare = /^[^./]/;
   const isBuiltin = (path: string): boolean => path.startsWith('node:') || builtinModules.includes(path);
   const setup = (bundle: PluginBuild): void => {
-    // The library as a whole would be found in this tree's dist/, whichever tree is asked for.
+    // The root entry would resolve to this tree's dist/ for both trees.
     bundle.onResolve({ filter: /^skein$/ }, () => ({ errors: [{ text: 'import skein/<part>, not skein' }] }));
     bundle.onResolve({ filter: /^(skein|#internal)\// }, ({ path }) => ({
       path: path.slice(path.indexOf('/') + 1),
@@ -127,14 +127,14 @@ function resolution(tree: Tree, missing: ReadonlyMap<string, readonly string[]>)
       if (kind === 'entry-point' || isBuiltin(path) || pluginData === 'asked') return undefined;
       const { importer, resolveDir } = from;
       const found = await bundle.resolve(path, { kind, importer, resolveDir, pluginData: 'asked' });
-      // One that is not installed may never be asked for.
+      // A package that is not installed may never be imported.
       return { path: found.errors.length > 0 ? path : pathToFileURL(found.path).href, external: true };
     });
   };
   return { name: 'tree', setup };
 }
 
-/** Files of a bundle still know where they came from. */
+/** Keeps import.meta.url of bundled files. */
 const addresses: Plugin = {
   name: 'addresses',
   setup(bundle) {
@@ -146,7 +146,7 @@ const addresses: Plugin = {
   },
 };
 
-/** Names that this tree's library exports and another's does not, by part. */
+/** Returns the names that this tree's library exports and another's does not, by entry. */
 async function missingIn(tree: Tree): Promise<Map<string, readonly string[]>> {
   if (tree.folder === ownFolder) return new Map();
   const [own, theirs] = await Promise.all([exportsOf(thisTree()), exportsOf(tree)]);

@@ -1,8 +1,8 @@
 /**
- * Writes the entries for browsers (`browser` in package.json's exports) into dist/: each exports the names of the entry for
- * Node.js, taken from the modules that define them when nothing these modules import needs Node.js, and otherwise as a
- * value that throws by name when it is used (src/util/node-only.ts). So no name is missing, and a bundler never sees a
- * module of Node.js. Works on what tsc wrote, where types are gone.
+ * Writes the entries for browsers (`browser` in package.json's exports) into dist/. Each exports the names of the entry
+ * for Node.js: from the defining module if none of its imports needs Node.js, otherwise as a value that throws when it
+ * is used (src/util/node-only.ts). So no name is missing, and a bundler never sees a module of Node.js. Works on the
+ * output of tsc, which contains no types.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
@@ -10,14 +10,17 @@ import { dirname, join, posix, relative } from 'node:path';
 import { parseSync } from 'oxc-parser';
 import { root, StepError } from './steps.mjs';
 
-/** Dependencies that a page may load. Zod would run there too, but bundlers warn of its annotations, and only configurations need it. */
+/**
+ * Dependencies that a page may load. Zod would run too, but bundlers warn about its annotations, and only
+ * configurations need it.
+ */
 const packages = new Set(['yaml']);
-/** Files are all this module is about, though it imports nothing of Node.js. */
+/** This module only works with files, though it imports nothing from Node.js. */
 const fileModule = 'dist/storage/atomic-file.js';
-/** Modules that use it only when they are given a path. */
+/** Modules that use it only if they are given a path. */
 const withoutFiles = new Set(['dist/storage/memory-store.js', 'dist/storage/row-order.js']);
 
-/** What a page uses in place of a name that needs Node.js. */
+/** Replacements to suggest for names that need Node.js. */
 const instead = {
   ...{ readNpy: 'parseNpy', readNpz: 'parseNpz of skein/interop', NpzFile: 'parseNpz of skein/interop' },
   ...{ readTorch: 'parseSafetensors of skein/interop', loadTensors: 'decodeSafetensors of skein/tensor' },
@@ -31,7 +34,7 @@ const instead = {
   openCommunicator: 'new SelfCommunicator()',
 };
 
-/** Reads modules of dist/ once each: what they import, and where each name they export comes from. */
+/** Reads modules of dist/ once each: their imports, and the origin of each exported name. */
 class Modules {
   #read = new Map();
 
@@ -69,7 +72,10 @@ class Modules {
     return found;
   }
 
-  /** Every name that a module exports, with the module that defines it and its name there (`*`: all of that module). */
+  /**
+   * Returns every exported name of a module, with the module that defines it and its name there (`*`: all of that
+   * module).
+   */
   exportsOf(file) {
     const { names, stars } = this.get(file);
     const all = new Map();
@@ -78,7 +84,7 @@ class Modules {
       if (all.has(name) && String(all.get(name)) !== String(source)) ambiguous.add(name);
       all.set(name, source);
     }
-    // The language leaves out a name that two `export *` give differently, unless the module names one of them itself.
+    // The language drops a name that two `export *` define differently, unless the module exports it itself.
     for (const name of ambiguous) all.delete(name);
     for (const [name, [from, original]] of names) {
       const own = from === file || original === '*';
@@ -87,7 +93,7 @@ class Modules {
     return all;
   }
 
-  /** Whether loading a module would load something that needs Node.js. */
+  /** Returns whether loading a module would load one that needs Node.js. */
   needsNode(file) {
     const seen = new Set([file]);
     for (const current of seen) {
@@ -102,7 +108,7 @@ class Modules {
   }
 }
 
-/** The text of the entry for browsers beside `file`, the entry of `name` for Node.js. */
+/** Returns the text of the browser entry for `file`, the entry of `name` for Node.js. */
 function entryText(modules, name, file) {
   const place = (target) => {
     const path = relative(dirname(file), target).replaceAll('\\', '/');
@@ -125,12 +131,12 @@ function entryText(modules, name, file) {
     const what = typeof names === 'string' ? names : `{ ${names.join(', ')} }`;
     return `export ${what} from '${place(from.split(' ')[0])}';`;
   });
-  const head = `/** \`${name}\` for browsers, written by scripts/browser-entries.mjs. What needs Node.js throws by name when used. */`;
+  const head = `/** \`${name}\` for browsers, written by scripts/browser-entries.mjs. Names that need Node.js throw when used. */`;
   const use = stubs.length > 0 ? [`import { nodeOnly } from '${place('dist/util/node-only.js')}';`] : [];
   return `${[head, ...use, ...lines, ...stubs].join('\n')}\n`;
 }
 
-/** Entries that package.json names: import, entry for Node.js, entry for browsers. */
+/** Returns the entries in package.json: import, entry for Node.js, entry for browsers. */
 export function browserEntries() {
   const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   return Object.entries(exports)
@@ -142,7 +148,7 @@ export function browserEntries() {
     }));
 }
 
-/** Writes what has changed. */
+/** Writes changed entries. */
 export function writeBrowserEntries() {
   const modules = new Modules();
   for (const { name, file, browser } of browserEntries()) {

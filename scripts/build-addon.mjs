@@ -1,10 +1,10 @@
 /**
- * Builds the native addons with `make -C native`, which does nothing when all is up to date: build/cpu.node, which knows the
- * best instruction-set level of this processor, build/skein-<level>.node for that level, and build/mpi.node. One process builds
- * at a time; others wait for it.
+ * Builds the native addons with `make -C native`, which does nothing if everything is up to date: build/cpu.node, which
+ * detects the best instruction-set level of this processor, build/skein-<level>.node for that level, and
+ * build/mpi.node. Only one process builds at a time; others wait for it.
  *
- * Callers: `npm run build`, scripts/setup.mjs, scripts/test.mjs, and `skein build`, which compiles for the user's machine
- * from the files of the installed package. Plain Node.js without dependencies: it must run before `npm ci`.
+ * Callers: `npm run build`, scripts/setup.mjs, scripts/test.mjs, and `skein build`, which compiles for the user's
+ * machine from the files of the installed package. Plain Node.js without dependencies: it must run before `npm ci`.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { accessSync, constants, existsSync, readdirSync, statSync } from 'node:fs';
@@ -22,7 +22,7 @@ const build = join(root, 'build');
 const levelsOf = { x64: ['portable', 'avx2', 'avx512'], arm64: ['neon'] };
 export const allLevels = levelsOf[process.arch] ?? ['portable'];
 
-/** Whether `name` (a command or a path) can be executed, found as a shell would find it. */
+/** Returns whether `name` (a command or a path) can be executed, searched as by a shell. */
 export function hasCommand(name) {
   const places = name.includes('/')
     ? [name]
@@ -37,13 +37,13 @@ export function hasCommand(name) {
   });
 }
 
-/** Compilers to try, best first; a set CXX is the user's choice. */
+/** Returns the compilers to try, best first; CXX overrides them. */
 function compilers() {
   const chosen = process.env.CXX?.trim();
   return chosen ? [chosen] : ['g++', 'c++', 'clang++'];
 }
 
-/** What a build needs and this machine lacks, as words for a message; empty when a build can start. */
+/** Returns the missing build tools, as text for a message; empty if a build can start. */
 export function missingTools() {
   const missing = [];
   if (!hasCommand('make')) missing.push('make');
@@ -52,13 +52,16 @@ export function missingTools() {
   return missing;
 }
 
-/** Folder of the Node-API headers seen from native/: Node.js's own where it was installed with them, else our copy. */
+/**
+ * Returns the folder of the Node-API headers relative to native/: those of the Node.js installation, else the bundled
+ * copy.
+ */
 function headers() {
   const own = join(dirname(process.execPath), '..', 'include', 'node');
   return existsSync(join(own, 'node_api.h')) ? relative(native, own) : 'include';
 }
 
-/** The compiler's command; ccache in front of it when it is installed, so that a second clone builds in seconds. */
+/** Returns the compiler command, with ccache if it is installed, so that a second clone builds in seconds. */
 function compilerCommand() {
   const compiler = compilers().find((name) => hasCommand(name.split(/\s+/)[0]));
   return !process.env.CXX && hasCommand('ccache') ? `ccache ${compiler}` : compiler;
@@ -77,7 +80,7 @@ const make = (words) => ({
   ],
 });
 
-/** The last lines of make's output: the compiler's first error is usually among them. */
+/** Returns the last lines of make's output, which usually contain the compiler's first error. */
 const lastLines = (text) => text.trimEnd().split('\n').slice(-12).join('\n');
 
 function runMake(words) {
@@ -89,7 +92,7 @@ function runMake(words) {
   return `${how}\n${lastLines(`${done.stdout ?? ''}${done.stderr ?? ''}`)}`;
 }
 
-/** As runMake, telling `onFile(name)` about every file that is compiled. */
+/** Runs make like runMake and calls `onFile(name)` for every file that is compiled. */
 function watchMake(words, onFile) {
   const { command, args } = make(words);
   const started = (resolve) => {
@@ -109,7 +112,7 @@ function watchMake(words, onFile) {
   return withLockAsync(build, () => new Promise(started));
 }
 
-/** How many files a build from nothing compiles for one level, for a progress display. */
+/** Returns how many files a clean build compiles for one level, for a progress display. */
 export function countSources() {
   return ['kernels', 'binding', 'platform']
     .filter((folder) => existsSync(join(native, folder)))
@@ -117,14 +120,17 @@ export function countSources() {
     .filter((file) => file.endsWith('.cpp')).length;
 }
 
-/** The best level of this processor, asked of build/cpu.node, which is built first. Throws when it cannot be built. */
+/**
+ * Returns the best level of this processor according to build/cpu.node, which is built first. Throws if it cannot be
+ * built.
+ */
 export function bestLevel() {
   const problem = runMake(['cpu']);
   if (problem !== null) throw new Error(problem);
   return createRequire(import.meta.url)(join(build, 'cpu.node')).bestLevel;
 }
 
-/** Why nothing can be built here, or null. */
+/** Returns the reason why a build is not possible, or null. */
 function cannotBuild() {
   if (!existsSync(join(native, 'Makefile'))) return 'native/Makefile is missing';
   const missing = missingTools();
@@ -137,7 +143,8 @@ const ended = (problem) =>
 
 /**
  * Builds the kernels. `levels` defaults to the best one of this processor; `target` is a target of the Makefile (`all`,
- * `sanitize`, `mpi`). Returns `{ status: 'built' | 'skipped' | 'failed', reason }`; `skipped` means that nothing was tried.
+ * `sanitize`, `mpi`). Returns `{ status: 'built' | 'skipped' | 'failed', reason }`; `skipped` means that no build was
+ * tried.
  */
 export function buildAddon({ target = 'all', levels } = {}) {
   const obstacle = cannotBuild();
@@ -149,7 +156,7 @@ export function buildAddon({ target = 'all', levels } = {}) {
   }
 }
 
-/** As buildAddon, without blocking: `onFile(name)` hears of every file that is compiled. */
+/** Builds like buildAddon without blocking, and calls `onFile(name)` for every file that is compiled. */
 export async function buildAddonWatched({ target = 'all', levels, onFile }) {
   const obstacle = cannotBuild();
   if (obstacle !== null) return skipped(obstacle);
@@ -165,7 +172,7 @@ export function hasMpi() {
   return process.env.MPI_LIBS !== undefined || hasCommand(process.env.MPICC ?? 'mpicc');
 }
 
-/** Builds build/mpi.node where an MPI library is installed. */
+/** Builds build/mpi.node if an MPI library is installed. */
 export function buildMpi() {
   if (!hasMpi()) return skipped('no MPI library with mpicc was found');
   return buildAddon({ target: 'mpi', levels: [] });

@@ -1,8 +1,9 @@
 /**
- * Writes dist/ from src/ with tsc (incremental: nothing to do takes a fraction of a second), and the entries for browsers.
+ * Writes dist/ from src/ with tsc (incremental: takes a fraction of a second if nothing changed), and the entries for
+ * browsers.
  *
- * tsc alone leaves two holes, closed here: outputs of deleted or renamed sources stay in dist, and an output deleted by
- * hand is not written again while the build record says it is there.
+ * tsc has two gaps, closed here: it keeps the outputs of deleted or renamed sources in dist, and it does not rewrite a
+ * deleted output while its build record lists it.
  */
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,7 +25,7 @@ function filesIn(folder) {
     );
 }
 
-/** Builds dist; throws a StepError with the compiler's messages when a source has an error. */
+/** Builds dist; throws a StepError with the compiler's messages if a source has an error. */
 export function buildJs() {
   const dist = join(root, 'dist');
   const expected = new Set(

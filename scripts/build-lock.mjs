@@ -1,6 +1,7 @@
 /**
- * One build at a time in a folder: two would write the same object files. The lock is a file with the id of the process that
- * builds; one whose process has ended is taken over. Plain Node.js without dependencies, as build-addon.mjs.
+ * Allows one build at a time in a folder, since two would write the same object files. The lock is a file with the id
+ * of the building process; the lock of an ended process is removed. Plain Node.js without dependencies, as
+ * build-addon.mjs.
  */
 import {
   closeSync,
@@ -16,12 +17,12 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const pollMs = 200;
-/** A build from nothing takes minutes; after this long the id probably belongs to another program by now. */
+/** A clean build takes minutes; after this long the process id probably belongs to another program. */
 const longestWaitMs = 30 * 60_000;
-/** Locks that this process holds: one with its id that is not among them is from a former process with that id. */
+/** Locks that this process holds: a lock with its id that is not among them is from an earlier process with that id. */
 const held = new Set();
 
-/** Takes the lock if nobody has it. */
+/** Takes the lock if it is free. */
 function take(path) {
   let file;
   try {
@@ -36,7 +37,7 @@ function take(path) {
   return true;
 }
 
-/** What the lock says: the id of a process as text, empty while it is being written; null when it has gone. */
+/** Returns the content of the lock: a process id as text, empty while it is being written; null if the lock is gone. */
 function readLock(path) {
   try {
     return readFileSync(path, 'utf8').trim();
@@ -58,8 +59,8 @@ function isStale(path, id) {
 }
 
 /**
- * Removes the stale lock of process `id`, by another name first: somebody else may have removed it meanwhile and taken the
- * lock, which is then put back.
+ * Removes the stale lock of process `id`. It is renamed first: another process may have replaced it in the meantime, in
+ * which case it is restored.
  */
 function removeStale(path, id) {
   const aside = `${path}.${process.pid}`;
@@ -73,7 +74,7 @@ function removeStale(path, id) {
   rmSync(aside, { force: true });
 }
 
-/** Takes the lock of a folder; yields whenever it is time to wait. */
+/** Takes the lock of a folder; yields before each wait. */
 function* acquire(folder, say) {
   mkdirSync(folder, { recursive: true });
   const path = join(folder, '.building');
@@ -86,7 +87,7 @@ function* acquire(folder, say) {
       continue;
     }
     if (performance.now() - start > longestWaitMs)
-      throw new Error(`${path} has been there for too long. Remove it if process ${id} is no build of Skein`);
+      throw new Error(`${path} is too old. Remove it if process ${id} is not a build of Skein`);
     if (waits++ === 0) say(`build-addon: waiting for process ${id}, which is building in ${folder}`);
     yield;
   }
@@ -109,7 +110,7 @@ export function withLock(folder, work, say = console.error) {
   }
 }
 
-/** As withLock, without blocking. */
+/** Runs `work` like withLock, without blocking. */
 export async function withLockAsync(folder, work, say = console.error) {
   const steps = acquire(folder, say);
   let step = steps.next();

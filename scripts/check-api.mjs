@@ -1,6 +1,6 @@
 /**
- * Checks the public surface of the package (see public-api.mjs). docs/api.txt is up to date; a name means one thing, from
- * whichever subpath it is imported; and every name is meant to be used: a page of the documentation or an example
+ * Checks the public surface of the package (see public-api.mjs). docs/api.txt is up to date; a name means one thing,
+ * from whichever subpath it is imported; and every name is meant to be used: a page of the documentation or an example
  * mentions it in code, or the signature of another name that is.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';

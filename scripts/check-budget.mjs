@@ -1,7 +1,7 @@
 /**
- * Watches file sizes: files people read in one sitting. Limits are lines per file by kind; above `warn` a line is printed,
- * above `fail` the check fails unless scripts/budget.json holds an exception `{ file, lines, reason }`.
- * Function length in TypeScript is biome's rule; here only C++ functions are measured, as a warning.
+ * Limits file sizes, so that a file can be read in one sitting. Limits are lines per file by kind: above `warn` a
+ * warning is printed, above `fail` the check fails unless scripts/budget.json has an exception `{ file, lines, reason
+ * }`. Biome checks the length of TypeScript functions; here only C++ functions are measured, with a warning.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -27,7 +27,9 @@ function listFiles() {
   return output.split('\n').filter((file) => areas.includes(file.split('/')[0]));
 }
 
-/** C++ functions longer than `limit` lines: from a definition at the line's start to its closing brace there. */
+/**
+ * Returns C++ functions longer than `limit` lines: from a definition at the line's start to its closing brace there.
+ */
 function longFunctions(file, lines, limit) {
   const found = [];
   let start = -1;

@@ -1,23 +1,22 @@
 /**
- * Checks that a bundler may drop what a page does not use, as `sideEffects` in package.json promises. A module that does
- * something when it loads must be listed there or below; an import without names is such a module's only use; modules
- * that import each other in a circle make bundlers warn and depend on which is loaded first. Types do not count: they are
- * gone when a bundler comes.
+ * Checks that a bundler may drop unused modules, as `sideEffects` in package.json declares. A module with side effects
+ * must be listed there or below; an import without names is only useful for such a module; import cycles make bundlers
+ * warn and depend on which module is loaded first. Type imports are ignored: bundlers do not see them.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, posix } from 'node:path';
 import { parseSync } from 'oxc-parser';
 import { root } from './steps.mjs';
 
-/** Modules that set up only what their own exports use: when these are dropped, nothing is missing. */
+/** Modules whose side effects only concern their exports: if these are dropped, nothing is missing. */
 const ownEffects = new Set(['native/active.ts']);
-/** The class without its methods; only what the methods are made of may import it. See src/tensor/methods.ts. */
+/** The class without its methods; only modules that the methods use may import it. See src/tensor/methods.ts. */
 const [plainClass, methods] = ['tensor/tensor.ts', 'tensor/methods.ts'];
 
 const declarations =
   /^(Import|Function|Class|Variable|TSTypeAlias|TSInterface|TSModule)Declaration$|^TSDeclareFunction$/;
 
-/** What a module does when it loads, as line numbers: statements other than declarations, and static blocks. */
+/** Returns the line numbers of a module's side effects: statements other than declarations, and static blocks. */
 function effectsOf(body, lineOf) {
   return body
     .map((statement) => (/^Export/.test(statement.type) ? statement.declaration : statement))
@@ -30,7 +29,7 @@ function effectsOf(body, lineOf) {
     .map((statement) => lineOf(statement.start));
 }
 
-/** Modules of src/ that `file` loads, with whether it takes a name from them. Type imports are none. */
+/** Returns the modules of src/ that `file` loads, and whether it imports names from them. Type imports are ignored. */
 function importsOf(file, module) {
   const place = (name) => posix.join(dirname(file), name).replace(/\.js$/, '.ts');
   const found = [];
@@ -62,15 +61,15 @@ function readModules(base) {
   return modules;
 }
 
-/** Files that `start` loads, itself included. */
+/** Returns the files that `start` loads, itself included. */
 function reach(modules, start) {
   const seen = new Set([start]);
   for (const file of seen) for (const { to } of modules.get(file)?.imports ?? []) seen.add(to);
   return seen;
 }
 
-/** The first circle found from each module that lies on one, once each. */
-function circles(modules) {
+/** Returns import cycles, each once. */
+function findCycles(modules) {
   const state = new Map();
   const found = [];
   const visit = (file, path) => {
@@ -97,7 +96,7 @@ function checkEffects(base) {
   for (const [file, { effects, imports }] of modules) {
     if (effects.length > 0 && !listed(file) && !ownEffects.has(file))
       problems.push(
-        `src/${file}:${effects[0]}: does something when it loads, which bundlers drop. Do it in what is exported, ` +
+        `src/${file}:${effects[0]}: has a side effect when it loads, which bundlers drop. Move it into an exported function, ` +
           `or add ${output(file)} to sideEffects in package.json`,
       );
     for (const { to, bare, line } of imports) {
@@ -105,20 +104,20 @@ function checkEffects(base) {
         problems.push(`src/${file}:${line}: imports ${to} without a name, which bundlers drop`);
     }
   }
-  for (const circle of circles(modules))
-    problems.push(`src/${circle[0]}: a circle of imports: ${circle.join(' -> ')}`);
+  for (const cycle of findCycles(modules))
+    problems.push(`src/${cycle[0]}: import cycle: ${cycle.join(' -> ')}`);
   const parts = modules.has(methods) ? reach(modules, methods) : new Set();
   for (const [file, { imports }] of modules) {
     const plain = imports.find(({ to }) => to === plainClass);
     if (plain !== undefined && parts.size > 0 && !parts.has(file))
       problems.push(
-        `src/${file}:${plain.line}: takes Tensor from ${plainClass}, without its methods; use ${methods}`,
+        `src/${file}:${plain.line}: imports Tensor from ${plainClass}, without its methods; use ${methods}`,
       );
   }
   return problems;
 }
 
-// Another root is for the tests of this script.
+// Tests of this script pass another root.
 const problems = checkEffects(process.argv[2] ?? root);
 for (const problem of problems) console.error(problem);
 if (problems.length > 0) process.exitCode = 1;

@@ -1,8 +1,8 @@
 /**
  * Checks that a kernel has the same parameters on both sides of the border, by name, order and kind: in the contract
- * (src/native/*kernels.ts), in every declaration and definition in native/kernels, in its rule (native/binding/kernels.def) and
- * in its TypeScript twin (src/native/reference). The compilers see one side each, so that two numbers that change places in
- * C++ would compile everywhere.
+ * (src/native/*kernels.ts), in every declaration and definition in native/kernels, in its rule
+ * (native/binding/kernels.def) and in its TypeScript twin (src/native/reference). The compilers see one side each, so
+ * that two numbers that change places in C++ would compile everywhere.
  *
  * A parameter is `row_bytes` in C++ and `rowBytes` in TypeScript. A kernel with more than `mostPositions` parameters takes one
  * record in TypeScript; src/native/record-kernels.ts lists its fields in the order of the C++ parameters.
@@ -48,7 +48,10 @@ function readAll(base, folder, pattern) {
     }));
 }
 
-/** Kernels of kernels.def by name in TypeScript: C++ name, whether it is a template, names and nullability of parameters. */
+/**
+ * Kernels of kernels.def by name in TypeScript: C++ name, whether it is a template, names and nullability of
+ * parameters.
+ */
 function parseTable(text) {
   const source = text.replace(/^\s*\/\/.*$/gm, '');
   const entries = source.matchAll(/^(FLOAT_)?KERNEL\((\w+),\s*(\w+),\s*((?:"[^"]*"\s*)+)\)/gm);
@@ -183,7 +186,10 @@ function findTwins(files, kernels) {
   return found;
 }
 
-/** Problems of one kernel: `one` is its contract, `other` another form of it, `differ(a, b)` what two parameters must share. */
+/**
+ * Problems of one kernel: `one` is its contract, `other` another form of it, `differ(a, b)` what two parameters must
+ * share.
+ */
 function compareLists(kernel, one, other, differ, mayBeShort = false) {
   const problems = [];
   const count = mayBeShort

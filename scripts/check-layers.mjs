@@ -1,8 +1,9 @@
 /**
- * Checks who imports whom. A folder of src/ imports only itself and folders above it in `layers`; the folders that run in
- * a browser import no Node module; only the training loop draws epochs of training batches; tests, benchmarks and examples use the package by name (tests and benchmarks
- * also internal modules, by `#internal/`); nothing reaches outside the
- * checkout for data. Type-only imports count. Works on text, not on a syntax tree: comments are blanked first.
+ * Checks imports. A folder of src/ imports only from itself and from folders above it in `layers`; the folders that run
+ * in a browser import no Node module; only the training loop draws epochs of training batches; tests, benchmarks and
+ * examples import the package by name (tests and benchmarks also internal modules, by `#internal/`); no file uses data
+ * outside the checkout. Type-only imports are checked too. Works on text, not on a syntax tree: comments are blanked
+ * first.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
@@ -25,12 +26,12 @@ const browserFolders = new Set([
   'interop',
   'gpu',
 ]);
-/** The one place where epochs of training are counted. */
+/** The only file that counts epochs of training. */
 const trainingLoop = 'src/train/fit.ts';
 const consumers = ['test', 'bench', 'examples'];
 const scanned = ['src', ...consumers, 'scripts', 'native', 'web'];
 
-/** Files below root/folder that hold program text, as paths from the root. */
+/** Returns source files below root/folder, as paths from the root. */
 function listFiles(base, folder) {
   const start = join(base, folder);
   if (!existsSync(start)) return [];
@@ -41,13 +42,13 @@ function listFiles(base, folder) {
     .sort();
 }
 
-/** The text with comments blanked, so that positions stay and examples in comments do not count. */
+/** Blanks comments, so that positions stay and examples in comments are ignored. */
 function blankComments(text) {
   const token = /'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\[\s\S])*`|\/\/[^\n]*|\/\*[\s\S]*?\*\//g;
   return text.replace(token, (match) => (/^\/[/*]/.test(match) ? match.replace(/[^\n]/g, ' ') : match));
 }
 
-/** Every module named by an import, export-from, dynamic import, import type or require, with its line. */
+/** Returns every module of an import, export-from, dynamic import, import type or require, with its line. */
 function findImports(text) {
   const source = blankComments(text);
   const patterns = [
@@ -66,14 +67,14 @@ function findImports(text) {
   return found.sort((a, b) => a.line - b.line);
 }
 
-/** Folder of src/ that a path from the root lies in; '' for files directly in src/, null outside. */
+/** Returns the folder of src/ that contains a path from the root; '' for files directly in src/, null outside. */
 function layerOf(path) {
   const [top, folder, ...rest] = path.split('/');
   if (top !== 'src') return null;
   return rest.length === 0 ? '' : folder;
 }
 
-/** Tests, and what they share in a folder named testing; the build leaves both out. */
+/** Returns whether a file is a test or a test helper in a folder named testing; the build excludes both. */
 function isForTests(file) {
   return file.endsWith('.test.ts') || file.includes('/testing/');
 }
@@ -91,33 +92,33 @@ function checkSourceImport(file, module) {
   }
   const target = posix.join(dirname(file), module);
   const to = layerOf(target);
-  if (to === null) return `imports ${module}, which lies outside src`;
+  if (to === null) return `imports ${module}, which is outside src`;
   if (isForTests(target) && !isTest) return `imports ${module}, which is for tests only`;
   if (from === '' || from === to) return null;
   if (to === '') return `imports ${module}; the root of src is above all layers`;
   if (!layers.includes(to)) return `imports ${module}; src/${to} is not in the list of layers`;
   if (layers.indexOf(to) > layers.indexOf(from))
-    return `imports ${module}; src/${from} must not know src/${to}`;
+    return `imports ${module}; src/${from} must not import from src/${to}`;
   return null;
 }
 
 function checkConsumerImport(file, module) {
   if (module.startsWith('#internal/') && file.startsWith('examples/'))
-    return `imports ${module}; an example uses what the package exports`;
+    return `imports ${module}; an example must only use exports of the package`;
   if (!module.startsWith('.')) return null;
   const [top] = posix.join(dirname(file), module).split('/');
   if (['src', 'dist', 'build', 'native'].includes(top))
-    return `imports ${module}; use the package by name (skein, skein/...), or #internal/... for what it does not export`;
+    return `imports ${module}; import the package by name (skein, skein/...), or #internal/... for internal modules`;
   return null;
 }
 
-/** Whether a line imports a module of the checkout, such as what examples share. */
+/** Returns whether a line imports a module of the checkout, such as a helper of the examples. */
 function isInnerImport(file, line) {
   const module = /\bfrom '(\.\.\/[^']+)'/.exec(line)?.[1];
   return module !== undefined && !posix.join(dirname(file), module).startsWith('..');
 }
 
-/** All problems below `base`, as `file:line: sentence`. */
+/** Returns all problems below `base`, as `file:line: sentence`. */
 function checkLayers(base) {
   const problems = [];
   for (const file of scanned.flatMap((folder) => listFiles(base, folder))) {
@@ -125,7 +126,7 @@ function checkLayers(base) {
     const report = (line, what) => problems.push(`${file}:${line}: ${what}`);
     for (const [index, line] of text.split('\n').entries()) {
       if (/\.\.\/shared\b/.test(line) && !isInnerImport(file, line))
-        report(index + 1, 'reaches outside the checkout; take the place from SKEIN_DATA');
+        report(index + 1, 'uses a path outside the checkout; take the folder from SKEIN_DATA');
     }
     if (!/\.m?[tj]s$/.test(file)) continue;
     const [top, folder] = file.split('/');
@@ -137,7 +138,7 @@ function checkLayers(base) {
       for (const match of blankComments(text).matchAll(/\bbatches\s*\.\s*train\s*\.\s*epoch\s*\(/g))
         report(
           text.slice(0, match.index).split('\n').length,
-          `draws an epoch of training batches; ${trainingLoop} is the only place that does`,
+          `draws an epoch of training batches; only ${trainingLoop} may do that`,
         );
     for (const { module, line } of findImports(text)) {
       const what = check(file, module);
@@ -147,7 +148,7 @@ function checkLayers(base) {
   return problems;
 }
 
-// Another root is for the tests of this script.
+// Tests of this script pass another root.
 const problems = checkLayers(process.argv[2] ?? root);
 for (const problem of problems) console.error(problem);
 if (problems.length > 0) process.exitCode = 1;

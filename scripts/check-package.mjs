@@ -1,10 +1,10 @@
 /**
- * Packs the package and lets two tools look at it as users of it would: publint (fields of package.json, formats, files that are
- * not there) and attw (whether TypeScript finds the types of every import). Builds dist/ first, so that it holds what
- * would be published.
+ * Packs the package and checks it with two tools: publint (fields of package.json, formats, missing files) and attw
+ * (whether TypeScript finds the types of every import). Builds dist/ first, so that it contains the files that would be
+ * published.
  *
- * attw runs with the profile `esm-only`: the package has ES modules alone. `require('skein')` works in every Node.js that
- * is supported, because these load ES modules by `require`; TypeScript's `node16` still calls that an error.
+ * attw runs with the profile `esm-only`: the package has ES modules only. `require('skein')` works in every supported
+ * Node.js, because these load ES modules by `require`; TypeScript's `node16` still reports that as an error.
  */
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ function pack() {
   const folder = join(root, '.cache', 'pack');
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
-  // Scripts would build once more.
+  // Scripts would build again.
   const packed = run('npm', ['pack', '--ignore-scripts', '--silent', '--pack-destination', folder]);
   if (packed.code !== 0) throw new StepError(`npm pack failed:\n${packed.output.trimEnd()}`);
   return join(folder, readdirSync(folder)[0]);

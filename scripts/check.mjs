@@ -1,6 +1,6 @@
 /**
- * The gate before a commit: format, lint, layers, public names, side effects, kernel parameters, size budget, types, dead
- * code, package. Runs all of them, then reports which failed.
+ * The gate before a commit: format, lint, layers, public names, side effects, kernel parameters, size budget, types,
+ * dead code, package. Runs all of them, then reports which failed.
  */
 import { join } from 'node:path';
 import { root, run, since, tail } from './steps.mjs';

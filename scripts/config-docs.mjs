@@ -1,6 +1,6 @@
 /**
  * Writes docs/configuration.md and docs/configuration.schema.json from the schemas in src. `--check` writes nothing and
- * fails when a file is out of date. Runs under tsx: `npm run docs`.
+ * fails if a file is out of date. Runs under tsx: `npm run docs`.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

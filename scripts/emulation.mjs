@@ -1,9 +1,9 @@
 /**
- * The kernel tests on systems that this machine is not: a cross compiler builds the platform package, and vitest itself runs
- * in that system's Node.js, so it is the tests' own assertions that are checked there. Slow, and it says nothing about speed.
+ * Runs the kernel tests on emulated systems: a cross compiler builds the platform package, and vitest runs in that
+ * system's Node.js, so that the assertions are checked there. Slow, and no measure of speed.
  *
- * Node.js and the two parts of vitest that are not JavaScript come from npm; they live with the package in .cache/<system>
- * and are found through NODE_PATH, the place where `require` looks last.
+ * Node.js and the two native packages of vitest come from npm; they are installed with the package in .cache/<system>
+ * and found through NODE_PATH, which `require` searches last.
  */
 import { spawn } from 'node:child_process';
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -19,7 +19,7 @@ export const kernelTests = ['test/kernels', 'test/ops', 'test/smoke.test.ts'];
 const home = (system) => join(root, '.cache', system.name);
 export const modulesOf = (system) => join(home(system), 'node_modules');
 
-/** What is missing to run a system's tests, as a sentence with the remedy; null when nothing is. */
+/** Returns what is missing to run a system's tests, as a sentence with the remedy; null if nothing is. */
 export function missingFor({ tools }) {
   if (process.platform !== 'linux') return 'other systems are emulated on Linux only';
   const missing = tools.filter(([command]) => !hasCommand(command));
@@ -56,7 +56,7 @@ function installPackages(system) {
   if (code !== 0) throw new StepError(`packages for ${system.name} could not be installed:\n${tail(output)}`);
 }
 
-/** The platform package, where the loader looks for it. */
+/** Builds the platform package in the folder that the loader searches. */
 function buildPackage(system) {
   const folder = join(modulesOf(system), '@skein', system.name);
   mkdirSync(folder, { recursive: true });
@@ -68,7 +68,7 @@ function buildPackage(system) {
   if (code !== 0) throw new StepError(`the addon for ${system.name} could not be compiled:\n${tail(output)}`);
 }
 
-/** Gets all ready that a run takes. */
+/** Installs and builds everything that a run needs. */
 export function prepare(system) {
   const missing = missingFor(system);
   if (missing !== null) throw new StepError(missing, 2);
@@ -78,8 +78,8 @@ export function prepare(system) {
 }
 
 /**
- * Runs a program that writes a report of vitest, and returns its exit code. Node.js under Wine may hang while it exits: a
- * program that still runs `grace` milliseconds after the report appeared is killed, and the report says how the run went.
+ * Runs a program that writes a report of vitest, and returns its exit code. Node.js under Wine may hang during exit: a
+ * program that still runs `grace` milliseconds after the report appeared is killed, and the report decides the result.
  */
 export async function runReporting(command, args, { report, env = {}, stdio = 'inherit', grace = 30_000 }) {
   const child = spawn(command, args, { cwd: root, stdio, env: { ...process.env, ...env } });
@@ -95,12 +95,12 @@ export async function runReporting(command, args, { report, env = {}, stdio = 'i
   });
   clearInterval(watch);
   if (!killed) return code;
-  console.log(`ended a program that still ran ${grace / 1000} s after its report`);
+  console.log(`killed a program that still ran ${grace / 1000} s after its report`);
   return succeeded(report) ? 0 : 1;
 }
 
 /**
- * Runs vitest with `args`, which make it write `report`, at one level of the kernels; a level that does not load fails a
+ * Runs vitest with `args`, which include the report, at one level of the kernels; a level that does not load fails a
  * test. Returns its exit code.
  */
 export async function runVitest(system, level, args, report) {
@@ -111,7 +111,7 @@ export async function runVitest(system, level, args, report) {
     SKEIN_TEST_PROGRAMS: 'none',
     ...system.env?.(home(system)),
   };
-  // Programs of the system cannot be started by their path, so test files run on threads instead of in processes.
+  // Programs of the system cannot be started by path, so test files run on threads instead of in processes.
   const vitest = [
     'node_modules/vitest/vitest.mjs',
     'run',

@@ -1,4 +1,7 @@
-/** Runs a program of examples/ on the sources: `npm run example -- <name> [arguments]`; without a name, lists them; with --help, tells what one does. */
+/**
+ * Runs an example on the sources: `npm run example -- <name> [arguments]`; without a name, lists them; with --help,
+ * describes one.
+ */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root, run } from './steps.mjs';
@@ -13,7 +16,7 @@ const names = existsSync(folder)
   : [];
 const [name, ...args] = process.argv.slice(2);
 
-/** The example's header comment, without its asterisks. */
+/** Returns the example's header comment, without its asterisks. */
 function header(example) {
   const text = readFileSync(join(folder, `${example}.ts`), 'utf8').match(/\/\*\*?([\s\S]*?)\*\//)?.[1] ?? '';
   return text.replace(/^ *\* ?/gm, '').trim();

@@ -1,7 +1,7 @@
 /**
- * Proves that the tests find mistakes: applies each mutation of mutations.mjs to a copy of the checkout, rebuilds only the level
- * of the addon that this machine runs, and runs the tests that must fail. A mutation that no test notices is a failure, and so
- * is one that does not compile. `npm run test:mutate [-- --only=name]`; `--list` names them.
+ * Checks that the tests find bugs: applies each mutation of mutations.mjs to a copy of the checkout, rebuilds only the
+ * level of the addon that this machine runs, and runs the tests that must fail. A mutation that no test detects is a
+ * failure, and so is one that does not compile. `npm run test:mutate [-- --only=name]`; `--list` lists them.
  */
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import { countReport, firstFailure } from './test-report.mjs';
 
 const copy = join(root, '.cache', 'mutate');
 
-/** Fresh sources; objects of the compiler stay from the last time, so that little is compiled. */
+/** Copies the sources; object files of the compiler are kept from the last run, so that little is compiled. */
 function makeCopy() {
   mkdirSync(copy, { recursive: true });
   const names = [
@@ -44,7 +44,9 @@ function compile() {
   if (code !== 0) throw new StepError(`the addon does not build:\n${tail(output)}`);
 }
 
-/** Runs tests in the copy: how many passed and failed, and which failed first. A run that crashes has failed. */
+/**
+ * Runs tests in the copy and returns how many passed and failed, and the first failure. A run that crashes has failed.
+ */
 function runTests(files) {
   const report = join(copy, 'report.json');
   rmSync(report, { force: true });
@@ -56,7 +58,7 @@ function runTests(files) {
   return { passed, failed, output, first: failed > 0 ? firstFailure(report) : '' };
 }
 
-/** The outcome of one mutation, as a line. */
+/** Returns the outcome of one mutation, as a line. */
 function tryMutation({ name, about, file, find, put, tests }) {
   const path = join(copy, file);
   const text = readFileSync(path, 'utf8');
@@ -106,5 +108,5 @@ await main('mutate', () => {
     if (result.failed === 0) missed.push(mutation.name);
   }
   console.log(`${chosen.length - missed.length} of ${chosen.length} mutations found`);
-  if (missed.length > 0) throw new StepError(`no test notices ${missed.join(', ')}.`);
+  if (missed.length > 0) throw new StepError(`no test detects ${missed.join(', ')}.`);
 });

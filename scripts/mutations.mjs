@@ -1,11 +1,11 @@
 /**
- * Small mistakes that the default suite must find: ten in kernels, twelve in rules (scripts/mutate.mjs applies them one at a time to
- * a copy). `find` occurs once in `file` and becomes `put`; at least one of `tests` must then fail.
+ * Small bugs that the default suite must find: ten in kernels, twelve in rules (scripts/mutate.mjs applies them one at
+ * a time to a copy). `find` occurs once in `file` and is replaced by `put`; at least one of `tests` must then fail.
  */
 export const mutations = [
   {
     name: 'gemm-bias',
-    about: 'a product that is summed in parts forgets the bias',
+    about: 'a product that is summed in parts omits the bias',
     file: 'native/kernels/gemm/gemm.cpp',
     find: '(p.accumulate ? c[j] : T(0)) + (p.bias ? p.bias[j] : T(0));',
     put: '(p.accumulate ? c[j] : T(0));',
@@ -13,7 +13,7 @@ export const mutations = [
   },
   {
     name: 'reduce-last-block',
-    about: 'a long sum leaves out its last block',
+    about: 'a long sum omits its last block',
     file: 'native/kernels/reduce/reduce.cpp',
     find: 'for (i64 b = 1; b < cut.blocks; ++b) {',
     put: 'for (i64 b = 1; b + 1 < cut.blocks; ++b) {',
@@ -37,7 +37,7 @@ export const mutations = [
   },
   {
     name: 'segment-last-block',
-    about: 'a long segment leaves out what does not fill a block',
+    about: 'a long segment omits the elements after its last full block',
     file: 'native/kernels/segment/segment.cpp',
     find: 'row < offsets[s + 1]; row += kBlockRows)',
     put: 'row + kBlockRows <= offsets[s + 1]; row += kBlockRows)',
@@ -45,7 +45,7 @@ export const mutations = [
   },
   {
     name: 'dropout-scale-native',
-    about: 'what is kept is not scaled up',
+    about: 'kept elements are not scaled up',
     file: 'native/kernels/random/dropout.cpp',
     find: 'const T scale = static_cast<T>(1.0 / (1.0 - p));',
     put: 'const T scale = static_cast<T>(1.0);',
@@ -53,7 +53,7 @@ export const mutations = [
   },
   {
     name: 'temporal-same-time-native',
-    about: 'events at the time of the question are seen',
+    about: 'events at the time of the query are visible',
     file: 'native/kernels/sample/sample_temporal.cpp',
     find: 'return at - values + (n == 1 && *at < bound ? 1 : 0);',
     put: 'return at - values + (n == 1 && *at <= bound ? 1 : 0);',
@@ -61,7 +61,7 @@ export const mutations = [
   },
   {
     name: 'rank-filter-native',
-    about: 'true edges are ranked against',
+    about: 'true edges are not filtered from the candidates',
     file: 'native/kernels/score/rank_tile.cpp',
     find: 'std::min(self_, at_ == end_ ? kNone : i64{*at_})',
     put: 'std::min(self_, kNone)',
@@ -69,7 +69,7 @@ export const mutations = [
   },
   {
     name: 'adagrad-epsilon',
-    about: 'the small number is added under the root',
+    about: 'epsilon is added inside the root',
     file: 'native/kernels/optim/optim.cpp',
     find: 'x[i] = x[i] - rate * d / (std::sqrt(total) + floor);',
     put: 'x[i] = x[i] - rate * d / std::sqrt(total + floor);',
@@ -101,7 +101,7 @@ export const mutations = [
   },
   {
     name: 'temporal-same-time',
-    about: 'events at the time of the question are seen',
+    about: 'events at the time of the query are visible',
     file: 'src/native/reference/temporal-draws.ts',
     find: 'if (values[middle] < bound) low = middle + 1;',
     put: 'if (values[middle] <= bound) low = middle + 1;',
@@ -109,7 +109,7 @@ export const mutations = [
   },
   {
     name: 'checkpoint-checksum',
-    about: 'a damaged partition is read',
+    about: 'a corrupt partition is accepted',
     file: 'src/storage/partition-file.ts',
     find: 'if (found === crc) return;',
     put: 'if (found === crc || crc !== 0) return;',
@@ -125,7 +125,7 @@ export const mutations = [
   },
   {
     name: 'staleness-bound',
-    about: 'one batch more than allowed is under way',
+    about: 'one batch more than the limit is in flight',
     file: 'src/train/tasks/graph/graph-batches.ts',
     find: 'ahead() < this.#bound',
     put: 'ahead() <= this.#bound',
@@ -133,7 +133,7 @@ export const mutations = [
   },
   {
     name: 'dropout-scale',
-    about: 'what is kept is not scaled up, in the reference kernel',
+    about: 'kept elements are not scaled up, in the reference kernel',
     file: 'src/native/reference/dropout.ts',
     find: 'Math.fround(1 / (1 - p))',
     put: 'Math.fround(1)',
@@ -141,7 +141,7 @@ export const mutations = [
   },
   {
     name: 'dropout-ids',
-    about: 'dropout goes by the place of a row in a block, not by its node',
+    about: 'dropout is drawn by the row of a block, not by its node',
     file: 'src/gnn/input.ts',
     find: 'const rowIds = graph.rowIds(rows);',
     put: "const rowIds = rows === 'slots' ? graph.rowIds(rows) : null;",
@@ -181,7 +181,7 @@ export const mutations = [
   },
   {
     name: 'piece-owner',
-    about: 'a worker has rows of the second slot of a partition buffer where those of the first are',
+    about: 'a worker uses rows of the second slot of a partition buffer in place of those of the first',
     file: 'src/dist/stores/owner-routes.ts',
     find: 'before = turn * (range.end - range.start);',
     put: 'before = 0;',
@@ -189,7 +189,7 @@ export const mutations = [
   },
   {
     name: 'half-written-version',
-    about: 'the number of a version that was half written is given again',
+    about: 'the number of a half-written version is reused',
     file: 'src/storage/version-folder.ts',
     find: 'Math.max(0, ...names.map(versionUsed))',
     put: 'Math.max(0, ...names.filter((name) => !name.startsWith(".")).map(versionUsed))',
@@ -197,7 +197,7 @@ export const mutations = [
   },
   {
     name: 'snapshot-window',
-    about: 'a score sees events of its own window',
+    about: 'a score depends on events of its window',
     file: 'src/temporal/snapshots/snapshot-links.ts',
     find: 'window > open ? 1 : 0',
     put: 'window >= open ? 1 : 0',

@@ -1,11 +1,11 @@
 /**
- * `npm run pack:all`: writes the tarballs that a release publishes: the package `skein` and one `@skein/<platform>` with
- * prebuilt addons for every platform that can be built here.
+ * `npm run pack:all`: writes the tarballs that a release publishes: the package `skein` and one `@skein/<platform>`
+ * with prebuilt addons for every platform that can be built here.
  *
  *   --platform=NAME   only this one (may be repeated); `main` is the package itself
- *   --out=DIR         where the tarballs go (default: pack)
+ *   --out=DIR         output folder of the tarballs (default: pack)
  *   --repository=URL  the address of the repository for every package.json, which publishing with provenance needs
- *   --here            compile with this machine's compiler, for this machine's platform only; what the release workflow does
+ *   --here            compile with this machine's compiler, for this machine's platform only; used by the release workflow
  *                     in its containers
  */
 import { cpSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -25,13 +25,13 @@ function options(words) {
   const values = (name) =>
     words.filter((word) => word.startsWith(`--${name}=`)).map((word) => word.slice(name.length + 3));
   const known = /^--(platform=.+|out=.+|repository=.*|here)$/;
-  const strange = words.find((word) => !known.test(word));
+  const unknown = words.find((word) => !known.test(word));
   const wanted = values('platform');
   const names = ['main', ...platforms.map((platform) => platform.name)];
   const wrong = wanted.find((name) => !names.includes(name));
-  if (strange !== undefined || wrong !== undefined) {
+  if (unknown !== undefined || wrong !== undefined) {
     throw new StepError(
-      `expected --platform=${names.join('|')}, --out=DIR, --repository=URL or --here, got ${strange ?? `--platform=${wrong}`}.`,
+      `expected --platform=${names.join('|')}, --out=DIR, --repository=URL or --here, got ${unknown ?? `--platform=${wrong}`}.`,
       2,
     );
   }
@@ -41,7 +41,7 @@ function options(words) {
   return { wanted, out, repository, here: words.includes('--here') };
 }
 
-/** `npm pack` of a folder; returns the tarball's path. */
+/** Runs `npm pack` in a folder and returns the tarball's path. */
 function pack(folder, out) {
   const npm = run('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', out], { cwd: folder });
   if (npm.code !== 0) throw new StepError(`npm pack failed in ${folder}:\n${tail(npm.output)}`);
@@ -58,7 +58,7 @@ function fresh(name) {
 
 const writeJson = (path, value) => writeFileSync(path, `${JSON.stringify(value, null, 2)}\n`);
 
-/** The package itself, with the manifest of a release. */
+/** Packs the package itself, with the manifest of a release. */
 function packMain({ out, repository }) {
   buildJs();
   const folder = fresh('main');
@@ -97,7 +97,7 @@ function packPlatform(platform, { out, repository, here }) {
   writeFileSync(
     join(folder, 'README.md'),
     `# ${packageName(platform)}\n\nPrebuilt native kernels of Skein for ${platform.name}: ` +
-      `one file for each instruction-set level (${platform.levels.join(', ')}). The package \`skein\` installs it by itself.\n`,
+      `one file for each instruction-set level (${platform.levels.join(', ')}). The package \`skein\` installs it automatically.\n`,
   );
   return pack(folder, out);
 }

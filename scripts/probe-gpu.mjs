@@ -1,4 +1,4 @@
-/** Opens a WebGPU device once, so that the tests which need one can be skipped with the reason where there is none. */
+/** Opens a WebGPU device once, so that tests that need one can be skipped with the reason if there is none. */
 import { root, run } from './steps.mjs';
 
 const program = `
@@ -13,7 +13,8 @@ try {
 export default function setup(project) {
   const { code, output } = run(process.execPath, ['--input-type=module', '--eval', program], { cwd: root });
   const reason = /^none: (.*)$/m.exec(output)?.[1];
-  if (code !== 0) throw new Error(`probe-gpu: looking for a WebGPU adapter ended with ${code}:\n${output}`);
+  if (code !== 0)
+    throw new Error(`probe-gpu: the search for a WebGPU adapter ended with ${code}:\n${output}`);
   // Parentheses end a reason in the name of a skipped test.
   project.provide('withoutGpu', reason?.replace(/[()]/g, '') ?? '');
 }

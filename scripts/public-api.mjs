@@ -1,7 +1,7 @@
 /**
- * Reads the public surface of the package from its sources: for each subpath of package.json's `exports`, every name with
- * the declaration it stands for. Works on the syntax tree alone, so it needs no build; types that the compiler infers are
- * not seen.
+ * Reads the public surface of the package from its sources: for each subpath of package.json's `exports`, every name
+ * with the declaration it stands for. Works on the syntax tree alone, so it needs no build; types that the compiler
+ * infers are not seen.
  */
 import { readFileSync } from 'node:fs';
 import { dirname, join, posix } from 'node:path';
@@ -152,8 +152,8 @@ function isPublicMember(node, { text, internal }) {
 }
 
 /**
- * Calls `visit` with every name that the signature of a declaration uses: types of parameters, results and public members,
- * and what it extends. Bodies and initial values are left out.
+ * Calls `visit` with every name that the signature of a declaration uses: types of parameters, results and public
+ * members, and what it extends. Bodies and initial values are left out.
  */
 function visitTypeNames(node, source, visit) {
   if (node === null || typeof node !== 'object') return;
@@ -190,8 +190,8 @@ function firstName(node) {
 }
 
 /**
- * Keys of the declarations that the signature of `declaration` uses. Members inherited from a base that `isPublic` does not
- * know belong to the signature, as do those of a type that an alias stands for.
+ * Keys of the declarations that the signature of `declaration` uses. Members inherited from a base that `isPublic` does
+ * not know belong to the signature, as do those of a type that an alias stands for.
  */
 export function referencesOf(sources, declaration, isPublic) {
   const found = new Set();

@@ -1,9 +1,10 @@
 /**
- * Makes a fresh checkout ready to run: npm packages, native addon, JavaScript. Every step looks first and does only what is
- * missing, so a second run takes seconds. With `--tests` also what the tests use of the operating system: MPI, METIS,
- * Chromium (scripts/system-libraries.mjs); `npm start` needs none of it.
+ * Prepares a fresh checkout: npm packages, native addon, JavaScript. Every step checks first and does only what is
+ * missing, so a second run takes seconds. With `--tests` also installs the system packages that the tests use: MPI,
+ * METIS, Chromium (scripts/system-libraries.mjs); `npm start` does not need them.
  *
- * The addon needs no npm package, so it compiles while the packages are installed. Plain Node.js: this runs before `npm ci`.
+ * The addon needs no npm package, so it compiles while the packages are installed. Plain Node.js: this runs before `npm
+ * ci`.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -25,7 +26,7 @@ function checkNode() {
   return process.version;
 }
 
-/** Installs the locked packages when node_modules was not made from this package-lock.json on this platform. */
+/** Installs the locked packages unless node_modules matches this package-lock.json and platform. */
 function installPackages() {
   const stamp = join(root, 'node_modules', '.skein-setup');
   const lock = readFileSync(join(root, 'package-lock.json'));
@@ -37,7 +38,7 @@ function installPackages() {
   return 'installed';
 }
 
-/** Starts the compiler; what it returns ends the build and says how it went. */
+/** Starts the compiler; the returned function waits for the build and reports its result. */
 function startNative() {
   const start = performance.now();
   const missing = missingTools();
@@ -58,7 +59,7 @@ function startNative() {
   return async () => {
     const { status, reason } = await built;
     if (status !== 'built') throw new StepError(`the native addon does not build: ${reason}`);
-    const work = files === 0 ? 'up to date' : `${files} files compiled beside the other steps`;
+    const work = files === 0 ? 'up to date' : `${files} files compiled in parallel with the other steps`;
     return `level ${level}, ${work}, ${since(start)} since the start`;
   };
 }
@@ -83,14 +84,14 @@ async function step(name, work) {
 await main('setup', async () => {
   const start = performance.now();
   await step('Node.js', checkNode);
-  // A compiler that is missing comes from the system's packages, so those are first then.
+  // A missing compiler comes from the system packages, so these are installed first in that case.
   const early = !forTests || missingTools().length === 0;
   let native = early ? startNative() : null;
   if (forTests) await step('system libraries', ensureSystemLibraries);
   native ??= startNative();
   await step('npm packages', installPackages);
   await step('JavaScript', async () => {
-    // It uses packages that the step before has installed.
+    // Imported here: it uses packages that the previous step has installed.
     const { buildJs } = await import('./build-js.mjs');
     buildJs();
     return 'ready';

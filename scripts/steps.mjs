@@ -1,11 +1,11 @@
-/** Small helpers of the project's scripts: the checkout's root, running a program, and one line with a duration per step. */
+/** Helpers of the project's scripts: the checkout's root, running a program, and one line with a duration per step. */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
 /** Absolute path of the checkout, without a slash at the end. */
 export const root = fileURLToPath(new URL('..', import.meta.url)).replace(/[\\/]$/, '');
 
-/** A wrong machine or a failed program, said in one sentence; the callers print it without a stack. */
+/** An unsuitable machine or a failed program, described in one sentence; callers print it without a stack trace. */
 export class StepError extends Error {
   constructor(message, exitCode = 1) {
     super(message);
@@ -19,9 +19,9 @@ export function since(start) {
 }
 
 /**
- * Runs a program in the checkout. `show` passes its output through; otherwise what it wrote is returned in `output`
- * (and what went to its standard output alone in `stdout`), unless `stdio` sends it elsewhere.
- * A program that cannot be started counts as ended with code 127.
+ * Runs a program in the checkout. `show` passes its output through; otherwise its output is returned in `output` (and
+ * standard output alone in `stdout`), unless `stdio` redirects it.
+ * A program that cannot be started has code 127.
  */
 export function run(
   command,
@@ -39,7 +39,7 @@ export function run(
   };
 }
 
-/** The last lines of a program's output, indented under the sentence that says what failed. */
+/** Returns the last lines of a program's output, indented for the message of a failure. */
 export function tail(output, lines = 20) {
   return output
     .trimEnd()

@@ -1,9 +1,10 @@
 /**
- * Finds and installs what the tests use of the operating system: a compiler and make, METIS, MPI, Chromium (whose SwiftShader
- * driver also serves Node.js) and the loader of Vulkan drivers.
+ * Finds and installs the system packages that the tests use: a compiler and make, METIS, MPI, Chromium (whose
+ * SwiftShader driver also serves Node.js) and the Vulkan loader.
  *
- * On Debian and Ubuntu missing packages are installed with apt-get; elsewhere the command to run is printed. Compiler and
- * make are required; a missing library only switches off the part that uses it, so failing to install it is a warning.
+ * On Debian and Ubuntu missing packages are installed with apt-get; on other systems the command to run is printed.
+ * Compiler and make are required; a missing library only disables the feature that uses it, so a failed installation is
+ * a warning.
  */
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +15,10 @@ const hasFile = (folders, names) =>
   folders.some((folder) => names.some((name) => existsSync(join(folder, name))));
 const hasTool = (word) => () => !missingTools().some((missing) => missing.includes(word));
 
-/** One need: its package for apt-get, dnf, pacman and apk, how to see that it is there, and the part that uses it. */
+/**
+ * Describes a package: its names for apt-get, dnf, pacman and apk, a check for its presence, and the feature that uses
+ * it.
+ */
 function need(packages, present, part) {
   const [apt, dnf, pacman, apk] = packages.split(' ');
   return { apt, dnf, pacman, apk, present, part, required: part === undefined };
@@ -44,7 +48,7 @@ const needs = [
 
 const hints = { dnf: 'sudo dnf install', pacman: 'sudo pacman -S', apk: 'sudo apk add' };
 
-/** One command that installs `missing` where apt-get is not at hand. */
+/** Returns one command that installs `missing` on systems without apt-get. */
 function installHint(missing) {
   if (process.platform === 'darwin') {
     const compiler = missing.some((library) => library.required) ? 'xcode-select --install; ' : '';
@@ -56,7 +60,7 @@ function installHint(missing) {
   return `${hints[manager]} ${[...new Set(missing.map((library) => library[manager]))].join(' ')}`;
 }
 
-/** The command that installs the tools named by `missingTools()`. */
+/** Returns the command that installs the tools in `missingTools()`. */
 export function installAdvice(missing) {
   const wanted = needs.filter((library) => library.required && !library.present());
   if (missing.length === 0 || wanted.length === 0)
@@ -64,7 +68,7 @@ export function installAdvice(missing) {
   return hasCommand('apt-get') ? `sudo apt-get install ${names(wanted)}` : installHint(wanted);
 }
 
-/** Needs that neither their files nor dpkg's records show. */
+/** Returns the packages that neither their files nor dpkg's records show. */
 function findMissing() {
   const unseen = needs.filter((library) => !library.present());
   if (unseen.length === 0 || !hasCommand('dpkg-query')) return unseen;
@@ -79,15 +83,15 @@ function findMissing() {
   return unseen.filter((library) => !installed.has(library.apt));
 }
 
-/** How to call apt-get with the rights it needs, or null when this user cannot. */
+/** Returns the apt-get command with the required rights, or null if this user has none. */
 function aptPrefix() {
   if (process.getuid?.() === 0) return ['env', 'DEBIAN_FRONTEND=noninteractive', 'apt-get'];
   if (!hasCommand('sudo')) return null;
-  // Without a terminal sudo must not wait for a password nobody can type.
+  // Without a terminal sudo must not wait for a password.
   return ['sudo', ...(process.stdin.isTTY ? [] : ['-n']), 'env', 'DEBIAN_FRONTEND=noninteractive', 'apt-get'];
 }
 
-/** Installs `names`; together first, then one by one, so that one unknown package does not keep the others out. */
+/** Installs `names` together first, then one by one, so that one unknown package does not block the others. */
 function aptInstall(prefix, names) {
   const apt = (...args) => run(prefix[0], [...prefix.slice(1), ...args], { show: false });
   const update = apt('update', '-q');
@@ -104,7 +108,7 @@ function aptInstall(prefix, names) {
 
 const names = (missing) => missing.map((library) => library.apt).join(' ');
 
-/** Optional packages that could not be installed are tried again after a day, not at every start. */
+/** Optional packages that could not be installed are tried again after a day, not on every start. */
 const attempt = {
   file: join(root, '.cache', 'setup-missing'),
   isFresh(missing) {
@@ -122,7 +126,7 @@ const attempt = {
   },
 };
 
-/** Makes the system libraries available as far as possible and returns the sentence for the step's line. */
+/** Installs missing system libraries as far as possible and returns the summary for the step's line. */
 export function ensureSystemLibraries() {
   const before = findMissing();
   if (before.length === 0) return 'all present';

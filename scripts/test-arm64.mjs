@@ -1,6 +1,6 @@
 /**
- * The kernel tests on 64-bit ARM under qemu's emulation of a process: `node scripts/test-arm64.mjs [vitest's arguments]`,
- * without arguments test/kernels, test/ops and the smoke test. scripts/test.mjs takes it as a phase of the long run.
+ * The kernel tests on 64-bit ARM in qemu's user-mode emulation: `node scripts/test-arm64.mjs [vitest's arguments]`,
+ * without arguments test/kernels, test/ops and the smoke test. scripts/test.mjs runs it as a phase of the long suite.
  */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -1,6 +1,6 @@
 /**
- * The phases of the tests: what vitest is given, in which environment, after which preparation. None takes longer than 40
- * minutes on two cores, so that each can be run by itself: `npm run test:full -- --phase=<name>`.
+ * The phases of the tests: vitest's arguments, environment and preparation. None takes longer than 40 minutes on two
+ * cores, so that each can be run separately: `npm run test:full -- --phase=<name>`.
  */
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,14 +16,14 @@ import { windows } from './test-windows.mjs';
  * @property {string} about one line
  * @property {string[]} args for vitest
  * @property {Record<string, string> | (() => Record<string, string>)} [env]
- * @property {() => string | null} [prepare] what could not be prepared, or null
- * @property {(args: string[], report: string) => Promise<number>} [start] runs vitest in another way; its exit code
+ * @property {() => string | null} [prepare] returns what could not be prepared, or null
+ * @property {(args: string[], report: string) => Promise<number>} [start] runs vitest in another way and returns its exit code
  * @property {string | null} [missing] why the phase cannot run on this machine
  */
 
 const opTests = ['test/ops', 'test/smoke.test.ts'];
 const wide = { SKEIN_TEST_WIDE: '1' };
-/** No addon: the TypeScript kernels. */
+/** Environment without the addon: the TypeScript kernels. */
 const referenceOnly = { SKEIN_NATIVE: '0' };
 const long = (...files) => [
   '--config',
@@ -31,8 +31,10 @@ const long = (...files) => [
   ...files.map((file) => `test/full/${file}.test.ts`),
 ];
 
-/** Folders of tests whose outcome depends on kernels and threads: messages between workers and GPU results
- * do not, and take long. */
+/**
+ * Returns folders of tests whose outcome depends on kernels and threads; messages between workers and GPU results do
+ * not, and take long.
+ */
 function computing() {
   const apart = ['test/dist', 'test/gpu', 'test/interop', 'test/full', 'test/pack', 'src/gpu'];
   const folders = ['src', 'test'].flatMap((top) =>
@@ -43,7 +45,7 @@ function computing() {
   return [...folders.filter((folder) => !apart.includes(folder.slice(0, -1))), 'test/smoke.test.ts'];
 }
 
-/** Tests outside test/dist that have more cases in the long suite. */
+/** Returns tests outside test/dist that have more cases in the long suite. */
 function wideTests() {
   return readdirSync(join(root, 'test'), { recursive: true })
     .map((file) => `test/${file.replaceAll('\\', '/')}`)
@@ -51,20 +53,20 @@ function wideTests() {
     .filter((file) => readFileSync(join(root, file), 'utf8').includes("/wide.js'"));
 }
 
-/** What a level needs of a processor, in the words of /proc/cpuinfo; native/cpu/cpu.cpp asks for the same. */
+/** Processor features of a level, as named in /proc/cpuinfo; native/cpu/cpu.cpp checks the same ones. */
 const featuresOf = {
   avx2: ['avx2', 'fma', 'bmi2'],
   avx512: ['avx2', 'fma', 'bmi2', 'avx512f', 'avx512bw', 'avx512dq', 'avx512vl'],
 };
 
-/** Why the processor that `info` (/proc/cpuinfo) describes cannot run a level, or null. */
+/** Returns why the processor that `info` (/proc/cpuinfo) describes cannot run a level, or null. */
 export function missingForLevel(level, info) {
   const words = new Set(info.split(/\s+/));
   const missing = (featuresOf[level] ?? []).filter((feature) => !words.has(feature));
   return missing.length === 0 ? null : `this processor cannot run level ${level}: no ${missing.join(', ')}`;
 }
 
-/** Builds one level of the addon; a machine has its own level alone. */
+/** Builds one level of the addon; by default a machine has only its best level. */
 function prepareLevel(level) {
   const { status, reason } = buildAddon({ levels: [level] });
   return status === 'built' ? null : `the addon of level ${level} was not built: ${reason}`;
@@ -85,7 +87,7 @@ function prepareSanitizers() {
   return null;
 }
 
-/** The sanitizer's runtime must be the first library of the process; Node itself is not built with it. */
+/** Returns an environment that preloads the sanitizer's runtime, since Node itself is not built with it. */
 function sanitizerEnv() {
   const library = (name) => run(process.env.CXX ?? 'g++', [`-print-file-name=${name}`]).output.trim();
   return {
@@ -97,12 +99,14 @@ function sanitizerEnv() {
 
 /** @returns {Phase} */
 function sanitizers(name, about, tests) {
-  // Checked memory takes many times as long.
+  // Instrumented code is many times slower.
   const args = ['--root', join(root, '.cache', 'sanitize'), '--testTimeout=900000', ...tests];
   return { name, about, args, prepare: prepareSanitizers, env: sanitizerEnv };
 }
 
-/** The kernel tests in the Node.js of another system, as far as its tools are installed. @returns {Phase[]} */
+/**
+ * Returns phases for the kernel tests in the Node.js of another system, if its tools are installed. @returns {Phase[]}
+ */
 function emulated(system) {
   return system.levels.map((level) => ({
     name: `${system.name}-${level}`,
@@ -135,7 +139,7 @@ export function defaultPhases() {
   ];
 }
 
-/** The phase of `npm run test:gpu`; the default suite has its tests too. @returns {Phase} */
+/** Returns the phase of `npm run test:gpu`; the default suite includes its tests too. @returns {Phase} */
 export function gpuPhase() {
   return {
     name: 'gpu',
@@ -147,7 +151,7 @@ export function gpuPhase() {
   };
 }
 
-/** Everything, in the order in which it runs. @returns {Phase[]} */
+/** Returns all phases, in order. @returns {Phase[]} */
 export function allPhases() {
   const info = existsSync('/proc/cpuinfo') ? readFileSync('/proc/cpuinfo', 'utf8') : '';
   const all = [
@@ -182,12 +186,12 @@ export function allPhases() {
     })),
     {
       name: 'long-kills',
-      about: 'runs of one process, killed again and again',
+      about: 'runs of one process, killed repeatedly',
       args: long('kill-resume', 'temporal-kill-resume'),
     },
     {
       name: 'long-kills-workers',
-      about: 'runs of several workers, one of which is killed again and again',
+      about: 'runs of several workers, one of which is killed repeatedly',
       args: long('dist-kill-resume', 'dist-temporal-kill-resume'),
     },
     {
@@ -202,7 +206,7 @@ export function allPhases() {
     },
     { name: 'long-accuracy', about: 'published accuracy, five seeds', args: long('accuracy') },
     sanitizers('sanitizers', 'address and undefined-behaviour sanitizers on every kernel', ['test/kernels']),
-    sanitizers('sanitizers-ops', 'the same on every operation', opTests),
+    sanitizers('sanitizers-ops', 'address and undefined-behaviour sanitizers on every operation', opTests),
     {
       name: 'pack',
       about: 'the packed package in an empty project',

@@ -1,6 +1,7 @@
 /**
- * Compiles what tests start as processes and threads of their own (test/programs.ts): src/ to dist/ as in the package, and
- * the programs of test/ to .cache/programs/test/, file by file. Vitest calls it before a run, and before each in watch mode.
+ * Compiles the programs that tests start as separate processes and threads (test/programs.ts): src/ to dist/ as in the
+ * package, and the programs of test/ to .cache/programs/test/, file by file. Vitest calls it before a run, and before
+ * each in watch mode.
  */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';

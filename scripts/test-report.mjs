@@ -1,17 +1,17 @@
-/** What a report of vitest (--reporter=json) says: how many tests passed, failed and were skipped, and why. */
+/** Reads a report of vitest (--reporter=json): how many tests passed, failed and were skipped, and why. */
 import { existsSync, readFileSync } from 'node:fs';
 
-/** The arguments that make vitest write a report beside its usual output. */
+/** Returns the arguments that make vitest write a report in addition to its default output. */
 export const reportArguments = (path) => [
   '--reporter=default',
   '--reporter=json',
   `--outputFile.json=${path}`,
 ];
 
-/** Whether vitest itself called the run of a report a success. */
+/** Returns whether vitest reported the run as a success. */
 export const succeeded = (path) => JSON.parse(readFileSync(path, 'utf8')).success === true;
 
-/** Why tests were skipped, from their names (`… (skipped: reason)`), and how many for each reason. */
+/** Returns the reasons of skipped tests, from their names (`… (skipped: reason)`), with the number of tests of each. */
 function skippedReasons(report) {
   const reasons = new Map();
   for (const { fullName, status } of report.testResults.flatMap((file) => file.assertionResults)) {
@@ -23,8 +23,8 @@ function skippedReasons(report) {
 }
 
 /**
- * Counts of one vitest report; `code` is the exit code of the run that was to write it. A run without a report, a file that
- * does not load, tests of a process that died and an exit code that nothing explains count as failures.
+ * Returns the counts of one vitest report; `code` is the exit code of the run. A missing report, a file that does not
+ * load, tests of a process that died and an unexplained exit code are failures.
  */
 export function countReport(path, code) {
   if (!existsSync(path)) return { passed: 0, failed: 1, skipped: 0, reasons: {} };
@@ -44,7 +44,7 @@ export function countReport(path, code) {
   };
 }
 
-/** What failed first in a report, in words; for a report that `countReport` found failures in. */
+/** Describes the first failure in a report; for a report in which `countReport` found failures. */
 export function firstFailure(path) {
   if (!existsSync(path)) return 'the run ended without a report';
   const { testResults } = JSON.parse(readFileSync(path, 'utf8'));

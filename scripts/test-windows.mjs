@@ -1,9 +1,9 @@
 /**
  * The kernel tests on Windows under Wine: `node scripts/test-windows.mjs [vitest's arguments]`, without arguments
- * test/kernels, test/ops and the smoke test. scripts/test.mjs takes it as a phase of the long run.
+ * test/kernels, test/ops and the smoke test. scripts/test.mjs runs it as a phase of the long suite.
  *
- * Wine is not Windows: what passes here has shown that the addon loads and computes, not that Windows' own loader, file
- * locks or scheduler agree.
+ * Wine is not Windows: a pass shows that the addon loads and computes, but nothing about the loader, file locks or
+ * scheduler of Windows.
  */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,13 +16,13 @@ const compilerPrefix = 'x86_64-w64-mingw32';
 const prefixOf = (home) => join(home, 'wine');
 const wineEnv = (home) => ({ WINEPREFIX: prefixOf(home), WINEDEBUG: '-all' });
 
-// A library of Windows that Wine 8 lacks and vitest's bundler asks for one function: random bytes.
+// A Windows library that Wine 8 lacks and of which vitest's bundler needs one function: random bytes.
 const randomBytes = `#include <windows.h>
 #include <ntsecapi.h>
 __declspec(dllexport) BOOL WINAPI ProcessPrng(PBYTE data, SIZE_T size) { return RtlGenRandom(data, (ULONG)size); }
 `;
 
-/** A Wine prefix that says it is Windows 10, which Node.js asks for. */
+/** Creates a Wine prefix that reports Windows 10, which Node.js requires. */
 function setUp(modules) {
   const home = join(modules, '..');
   const library = join(prefixOf(home), 'drive_c/windows/system32/bcryptprimitives.dll');

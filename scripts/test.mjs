@@ -1,9 +1,10 @@
 /**
- * Runs the tests in phases (test-phases.mjs) and adds up their counts: `npm test` the short ones, `--full` all of them, `--gpu`
- * those of graphics processors. `--phase=name` runs one of them, `--list` names them.
+ * Runs the tests in phases (test-phases.mjs) and sums their counts: `npm test` runs the short ones, `--full` all of
+ * them, `--gpu` those of GPUs. `--phase=name` runs one of them, `--list` lists them.
  *
- * Counts come from vitest's JSON report, written beside its usual output; they go to .cache/test-summary.json and, alone,
- * to the last line: `N passed, N failed`. A file that does not load and a crashed run count as failures.
+ * Counts come from vitest's JSON report, written in addition to its default output; they are written to
+ * .cache/test-summary.json and to the last line: `N passed, N failed`. A file that does not load and a crashed run are
+ * failures.
  */
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +15,7 @@ import { countReport, reportArguments } from './test-report.mjs';
 const cache = join(root, '.cache');
 const summaryFile = join(cache, 'test-summary.json');
 
-/** The phases that the arguments ask for; a name that is none of them is an error. */
+/** Returns the phases that the arguments select; throws for an unknown name. */
 function chosenPhases(args) {
   const phases = args.includes('--gpu')
     ? [gpuPhase()]
@@ -27,7 +28,7 @@ function chosenPhases(args) {
   const found = named.find(({ name }) => name === only);
   if (found !== undefined) return [found];
   throw new StepError(
-    `expected one of ${named.map(({ name }) => name).join(', ')} for --phase, got ${only}. \`--list\` says what they do.`,
+    `expected one of ${named.map(({ name }) => name).join(', ')} for --phase, got ${only}. Run with --list for descriptions.`,
     2,
   );
 }

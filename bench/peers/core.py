@@ -8,7 +8,7 @@ import torch
 
 
 def core_name():
-    """OpenBLAS's own word for its kernels; None for another BLAS."""
+    """OpenBLAS's name of its kernels; None for another BLAS."""
     with open("/proc/self/maps") as maps:
         paths = {line.split()[-1] for line in maps if "libopenblas" in line}
     for path in paths:

@@ -38,7 +38,7 @@ def rmat_edges(nodes, edges, seed):
 
 
 def csr(rows, columns, values, shape):
-    """A CSR matrix from entries in any order. PyTorch wants each place once, so equal edges become one of their sum."""
+    """A CSR matrix from entries in any order. PyTorch needs unique entries, so equal edges are summed."""
     return torch.sparse_coo_tensor(torch.stack([rows, columns]), values, shape).coalesce().to_sparse_csr()
 
 
@@ -193,7 +193,7 @@ def sage_full():
 
         return prepare
 
-    # Two ways at once would add up in memory, so the one that is faster was chosen: products first where they narrow.
+    # Measuring both ways would double the memory, so the faster one was chosen: products first where they narrow.
     return {"CSR, narrow side": way(True)}
 
 

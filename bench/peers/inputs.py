@@ -25,7 +25,7 @@ def floats(seed, shape, scale=1):
 
 
 def integers(seed, n, below, dtype=torch.int64):
-    """Whole numbers in [0, below)."""
+    """Integers in [0, below)."""
     values = (mix(n, seed).astype(np.uint64) * np.uint64(below)) >> np.uint64(32)
     return torch.from_numpy(values.astype(np.int64)).to(dtype)
 

@@ -1,4 +1,4 @@
-"""The cases of bench/suites/kernels.ts in PyTorch, written as one who knows it would: results into existing memory where
+"""The cases of bench/suites/kernels.ts in PyTorch, written as an expert would: results into existing memory where
 there is an `out=`, no recorded graph where none is needed, gradients set to None, and where two ways exist, both.
 """
 import torch
@@ -18,7 +18,7 @@ def case(name):
 
 
 def unrecorded(function):
-    """The function as a run() without autograd."""
+    """Returns the function as a run() without autograd."""
     return torch.no_grad()(function)
 
 

@@ -1,4 +1,4 @@
-"""The cases of bench/suites/kg.ts in PyTorch: as one writes it, with autograd, and in cases of their own with all gradients
+"""The cases of bench/suites/kg.ts in PyTorch: in idiomatic form, with autograd, and in separate cases with all gradients
 written by hand so that scores are stored once.
 """
 import numpy as np

@@ -1,7 +1,7 @@
 """Measures one case of a suite in PyTorch: runner.py <suite> <case> <threads> <checked runs>.
 
-A suite is a module beside this file whose `cases` maps a name to a function that makes the data and returns the ways to
-do the work, as {way: prepare}; `prepare()` gives (run, check) from fresh state. Every way is measured and the fastest
+A suite is a module next to this file whose `cases` maps a name to a function that creates the data and returns the ways to
+do the work, as {way: prepare}; `prepare()` gives (run, check) from fresh state. Every way is measured, and the fastest
 counts. Prints one line of JSON.
 """
 import importlib

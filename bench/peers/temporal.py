@@ -1,4 +1,4 @@
-"""The cases of bench/suites/temporal.ts in PyTorch: TGN as one writes it, with autograd and padded neighbourhoods.
+"""The cases of bench/suites/temporal.ts in PyTorch: idiomatic TGN, with autograd and padded neighbourhoods.
 
 The peer's neighbours, distinct nodes and last events of batches are found before its clock runs (ours finds them inside).
 `tgn_train` updates memory for every row of the batch, as the published code does; `tgn_train_distinct` once for every
@@ -37,7 +37,7 @@ class Stream:
     def __init__(self):
         self.src, self.dst = read("src", np.int32).astype(np.int64), read("dst", np.int32).astype(np.int64)
         self.time, self.negatives = read("time", np.float64), read("negatives", np.int32).astype(np.int64)
-        # Both ends get the entry; entries of a node lie together in the order of events.
+        # Both ends get the entry; entries of a node are contiguous in the order of events.
         ends = np.concatenate([self.src, self.dst])
         others = np.concatenate([self.dst, self.src])
         rows = np.concatenate([np.arange(EVENTS)] * 2)
@@ -46,7 +46,7 @@ class Stream:
         self.keys, self.others, self.rows = keys[order], others[order], rows[order]
 
     def recent(self, nodes, times):
-        """The last FANOUT neighbours strictly before each time: ids, events, and which places are filled."""
+        """The last FANOUT neighbours strictly before each time: ids, events, and which positions are filled."""
         cutoff = np.searchsorted(self.time, times, "left")
         end = np.searchsorted(self.keys, nodes * EVENTS + cutoff)
         start = np.searchsorted(self.keys, nodes * EVENTS)

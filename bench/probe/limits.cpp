@@ -1,6 +1,6 @@
 /**
- * What this machine can do at most, so that a benchmark can say how much of it a kernel reaches: fused multiply-adds from
- * registers alone, copying, and copying rows picked at random. Shares no code with the kernels it is compared with.
+* Measures the limits of this machine, to which benchmarks relate kernels: fused multiply-adds from
+ * registers alone, copying, and copying random rows. Shares no code with the kernels it is compared with.
  *
  *   limits <threads>        prints lines `<name> <bytes> <best rate>`: rates in GFLOP/s or GB/s (read plus written)
  *

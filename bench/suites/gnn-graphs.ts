@@ -1,4 +1,4 @@
-/** The graphs of the gnn suite, made with the same bits in peers/gnn.py: R-MAT, and one of Cora's size. */
+/** The graphs of the gnn suite, generated with the same bits in peers/gnn.py: R-MAT, and one of Cora's size. */
 import { Graph, SparseMatrix } from 'skein/graph';
 import { integers, mix } from '../inputs.js';
 import { kept } from '../kept.js';
@@ -6,7 +6,7 @@ import { kept } from '../kept.js';
 /** The R-MAT quadrants (0.57, 0.19, 0.19, 0.05) as thresholds of a 32-bit number. */
 const thresholds = [0.57, 0.76, 0.95].map((p) => Math.floor(p * 2 ** 32));
 
-/** Ends of R-MAT edges, all sources and then all destinations: a quadrant per bit, ids modulo `nodes`. */
+/** Returns ends of R-MAT edges, all sources and then all destinations: a quadrant per bit, ids modulo `nodes`. */
 function rmatEnds(nodes: number, edges: number, seed: number): Int32Array {
   const bits = Math.ceil(Math.log2(nodes));
   const ends = new Int32Array(2 * edges);
@@ -33,16 +33,19 @@ export function rmat(nodes: number, edges: number, seed: number): Graph {
 
 export const coraSize = { nodes: 2708, pairs: 5278, words: 1433, wordsPerNode: 18, classes: 7, train: 140 };
 
-/** As many nodes, edges, words and classes as Cora has, at random: the time of an epoch does not depend on more. */
+/**
+ * Returns random data with as many nodes, edges, words and classes as Cora: the time of an epoch depends on nothing
+ * else.
+ */
 export function coraLike(): { graph: Graph; features: SparseMatrix; labels: Int32Array; train: Int32Array } {
   const { nodes, pairs, words, wordsPerNode, classes, train } = coraSize;
   const a = integers(1, pairs, nodes);
-  // Never the node itself: the next one instead.
+  // Not a self loop: the next node instead.
   const b = integers(2, pairs, nodes).map((v, i) => (v === a[i] ? (v + 1) % nodes : v));
   const graph = Graph.fromEdges([...a, ...b], [...b, ...a], { numNodes: nodes });
   const offsets = Int32Array.from({ length: nodes + 1 }, (_, i) => i * wordsPerNode);
   const stride = Math.floor(words / wordsPerNode);
-  // One word from each stretch of the vocabulary, so that none comes twice.
+  // One word from each range of the vocabulary, so that none is repeated.
   const indices = integers(3, nodes * wordsPerNode, stride).map((w, i) => w + (i % wordsPerNode) * stride);
   const values = new Float32Array(indices.length).fill(1 / wordsPerNode);
   const features = SparseMatrix.fromCsr(offsets, indices, values, [nodes, words]);

@@ -1,6 +1,6 @@
 /**
- * Sampling alone, and training on sampled blocks: with the loader at work, and its two halves apart on one thread. The
- * blocks that the peer trains on are those our sampler drew, handed over as files.
+ * Sampling alone, and training on sampled blocks: with the loader, and its two halves separately on one thread. The
+ * peer trains on the blocks that our sampler drew, passed as files.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -31,7 +31,7 @@ function batchSeeds(seeds: Int32Array): Int32Array[] {
   return Array.from({ length: batches }, (_, i) => seeds.subarray(i * batchSize, (i + 1) * batchSize));
 }
 
-/** Edges that one pass over the batches draws; the sampler is deterministic, so this was counted once. */
+/** Edges that one pass over the batches draws; the sampler is deterministic, so this is a constant. */
 const drawnEdges = 1_541_949;
 
 function sampling(name: string, threads: number): Case {
@@ -39,7 +39,7 @@ function sampling(name: string, threads: number): Case {
     name,
     peer: null,
     threads,
-    // Per drawn edge: its source's id, and its place in the table of local ids twice.
+    // Per drawn edge: its source's id, and its index in the table of local ids twice.
     bytes: 3 * drawnEdges * 4,
     items: { count: drawnEdges, unit: 'edges' },
     limit: 'copy',
@@ -90,7 +90,7 @@ function makeLoader(prefetch: number, reuse = true): NodeLoader {
   return new NodeLoader(sampler, { seeds, features, labels, batchSize, shuffle: false, prefetch, reuse });
 }
 
-/** The blocks of one epoch as raw files: node ids, offsets, source rows, and the sizes of each layer. */
+/** Writes the blocks of one epoch as raw files: node ids, offsets, source rows, and the sizes of each layer. */
 async function shareBlocks(folder: string): Promise<void> {
   const sizesOfAll: unknown[] = [];
   const loader = makeLoader(0);
@@ -104,11 +104,12 @@ async function shareBlocks(folder: string): Promise<void> {
   writeFileSync(join(folder, 'sizes.json'), JSON.stringify(sizesOfAll));
 }
 
-/** The products of one epoch, for the destinations of each layer (and the sources of the last) as counted once. */
+/** Products of one epoch, for the destinations of each layer (and the sources of the last); constants. */
 const flops = (() => {
   const [first, second, third] = sizes.slice(1).map((out, i) => 2 * sizes[i] * out);
   const rows = { first: 273_423, second: 52_732, third: 8_184 };
-  // Two maps forward, two weight gradients, and input gradients but the first; the last layer maps its sources first.
+  // Two maps forward, two weight gradients, and input gradients except the first; the last layer maps its sources
+  // first.
   return 4 * rows.first * first + 6 * rows.second * second + 3 * (rows.second + rows.third) * third;
 })();
 
@@ -180,7 +181,7 @@ const computeOnly = (threads: number): Case => ({
           for await (const batch of loader.epoch(0)) loaded.push(batch);
         }
         for (const { batch, x, labels } of loaded) {
-          // New blocks, as the loader gives them: nothing may be left over from the last time.
+          // New blocks, as from the loader: nothing may be cached from the last run.
           loss = training.step(fresh(batch.blocks), x, labels as Int32Array);
         }
       },

@@ -82,7 +82,7 @@ const spmm: Case = {
 
 const sageSizes = [100, 256, 256, 47];
 
-/** Products of one epoch: both maps of each layer forward, their weight gradients, input gradients but the first. */
+/** Products of one epoch: both maps of each layer forward, their weight gradients, input gradients except the first. */
 const sageFlops = sageSizes.slice(1).reduce((sum, out, i) => {
   const passes = i === 0 ? 2 : 3;
   return sum + passes * 2 * 2 * graphNodes * sageSizes[i] * out;

@@ -1,4 +1,4 @@
-/** The suites by name. A suite is loaded only to be run, so that listing them loads no kernels. */
+/** The suites by name. A suite is loaded only if it runs, so that listing them loads no kernels. */
 import type { Suite } from '../suite.js';
 
 export interface SuiteEntry {

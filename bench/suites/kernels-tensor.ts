@@ -32,7 +32,7 @@ const crossEntropyCase: Case = {
   },
 };
 
-/** One mask a call; with ids, that of rows in another order. */
+/** One mask per call; with ids, that of rows in another order. */
 function dropoutCase(name: string, rowIds: Int32Array | null): Case {
   return {
     name,
@@ -93,7 +93,7 @@ function normalisation(name: string, forward: (x: Tensor, gamma: Tensor, beta: T
   };
 }
 
-/** The gradient of a leaf as plain numbers. */
+/** Returns the gradient of a leaf as plain numbers. */
 export function gradient(leaf: Tensor): ArrayLike<number> {
   if (leaf.grad === null) throw new Error('bench: a leaf has no gradient');
   return leaf.grad.dataSync();

@@ -1,4 +1,6 @@
-/** Steps of training: optimisers, a small network whose cost is mostly overhead, a recurrent cell, an embedding table. */
+/**
+ * Steps of training: optimisers, a small network whose cost is mostly overhead, a recurrent cell, an embedding table.
+ */
 import { Adagrad, Adam, crossEntropy, GRUCell, MLP } from 'skein/nn';
 import { gatherRows, scope, type Tensor } from 'skein/tensor';
 import { figures, floats, integers } from '../inputs.js';

@@ -1,6 +1,6 @@
 /**
- * Single kernels on flat arrays, results into existing memory on both sides. `peers/kernels.py` has the same cases; a size
- * changed here must change there, or the comparison of results refuses the case.
+ * Single kernels on flat arrays, results into existing memory on both sides. `peers/kernels.py` has the same cases; a
+ * size changed here must change there, or the comparison of results rejects the case.
  */
 
 import { zeros } from 'skein/tensor';
@@ -102,7 +102,7 @@ const segmentSum: Case = {
   },
 };
 
-/** A case that is bound by moving `bytes` in order. */
+/** A case that is bound by moving `bytes` sequentially. */
 function streaming(name: string, bytes: number, ours: () => Prepared, tolerance = 1e-4): Case {
   return { name, peer: name, bytes, limit: 'copy', tolerance, ours };
 }

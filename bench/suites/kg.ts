@@ -2,8 +2,8 @@
  * Knowledge graphs: a step of training on edges (tables of the size of FB15k-237, both ends corrupted), and filtered
  * evaluation. `peers/kg.py` has the same cases in PyTorch; a size changed here must change there.
  *
- * Which nodes a batch uses is worked out before both sides start, as a loader would; a step gathers their rows, scores,
- * goes backward and updates the tables of nodes and relations.
+ * The nodes of a batch are computed before both sides start, as in a loader; a step gathers their rows, scores, runs
+ * backward and updates the tables of nodes and relations.
  */
 import { ComplEx, DistMult, DotCompare, type EdgeDecoder, SoftmaxCrossEntropy } from 'skein/gnn';
 import { Adagrad } from 'skein/nn';
@@ -25,7 +25,7 @@ const negativesPerChunk = 500;
 const batches = 4;
 const rate = 0.1;
 const eps = 1e-10;
-/** Sums of squares start here: with 0 the first step would turn rounding errors into whole steps. */
+/** Initial sums of squares: with 0 the first step would amplify rounding errors to whole steps. */
 const firstSum = 0.1;
 
 interface Batch {
@@ -124,7 +124,7 @@ function training(name: string, make: () => EdgeDecoder): Case {
   };
 }
 
-/** In each direction; the rate does not depend on it. */
+/** Queries per direction; the rate does not depend on it. */
 const queries = 2000;
 const filtersPerQuery = 40;
 const tileRows = 4096;
@@ -136,7 +136,7 @@ const evaluation = (name: string): Case => ({
   limit: 'gemm',
   items: { count: 2 * queries, unit: 'ranks' },
   long: true,
-  // A rank moves by one or two where a score and the positive's differ by rounding only.
+  // A rank differs by one or two if a score and the positive's differ by rounding only.
   tolerance: 5e-3,
   ours() {
     const table = floats(1, [nodes, width]);
@@ -175,7 +175,7 @@ export const kgSuite: Suite = {
   cases: [
     training('distmult_step', () => new DistMult(options)),
     training('complex_step', () => new ComplEx(options)),
-    // The same against PyTorch without autograd, all gradients written out by hand.
+    // Against PyTorch without autograd, with all gradients written explicitly.
     { ...training('distmult_step_by_hand', () => new DistMult(options)), sameAs: 'distmult_step' },
     { ...training('complex_step_by_hand', () => new ComplEx(options)), sameAs: 'complex_step' },
     evaluation('filtered_ranks'),

@@ -1,4 +1,4 @@
-/** Parameters with the values that the peer starts from. */
+/** Initial parameter values that the peer uses too. */
 import { GraphSAGE } from 'skein/gnn';
 import type { Tensor } from 'skein/tensor';
 import { floats } from '../inputs.js';

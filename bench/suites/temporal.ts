@@ -1,9 +1,10 @@
 /**
- * Temporal graphs: training of a TGN on a stream of events, and recent neighbours alone. `peers/temporal.py` has the same
- * cases in PyTorch and NumPy; a size changed here must change there.
+ * Temporal graphs: training of a TGN on a stream of events, and recent neighbours alone. `peers/temporal.py` has the
+ * same cases in PyTorch and NumPy; a size changed here must change there.
  *
- * A run is ten batches of the stream: negatives, neighbours, state, forward, backward, step, commit. Runs go on where the
- * last one ended, after `first` events that were taken into memory without training, so that most mails are there.
+ * A run is ten batches of the stream: negatives, neighbours, state, forward, backward, step, commit. Runs continue
+ * where the last one ended, after `first` events that entered the node memory without training, so that most mails
+ * exist.
  */
 import { TemporalGraph } from 'skein/graph';
 import { Adam } from 'skein/nn';
@@ -28,7 +29,7 @@ const rate = 1e-5;
 const width = 100;
 const heads = 2;
 const fanout = 10;
-/** Distinct nodes of a batch, on average over the measured part of the stream. */
+/** Distinct nodes of a batch, on average over the measured range of the stream. */
 const distinct = 1830;
 
 const { config } = parseTemporalConfig({
@@ -38,7 +39,7 @@ const { config } = parseTemporalConfig({
   train: { batch_size: batchSize, lr: rate, dropout: 0, att_dropout: 0 },
 });
 
-/** Every parameter but encodings of time and norms, with the peer's seed. */
+/** Seeds of every parameter except time encodings and norms, as in the peer. */
 const seeds: Readonly<Record<string, number>> = {
   'memory.updater.input.weightMail': 1,
   'memory.updater.input.weightTime': 2,
@@ -95,7 +96,7 @@ function training(name: string): Case {
     flops: trainingFlops(),
     limit: 'gemm',
     tolerance: 2e-2,
-    // A job has thousands of batches; the first hundred are slower while JavaScript is being compiled.
+    // A job has thousands of batches; the first hundred are slower during JIT compilation.
     warmUpRuns: 10,
     items: { count: batches * batchSize, unit: 'events' },
     share: writeEvents,
@@ -179,9 +180,9 @@ const sampling: Case = {
 export const temporalSuite: Suite = {
   name: 'temporal',
   cases: [
-    // The peer updates memory for every row of a batch, as published code does.
+    // The peer updates memory for every row of a batch, as in published code.
     training('tgn_train'),
-    // The peer updates it once for every distinct node.
+    // The peer updates memory once for every distinct node.
     { ...training('tgn_train_distinct'), sameAs: 'tgn_train' },
     sampling,
   ],

@@ -1,4 +1,4 @@
-"""Writes test/fixtures/data: tiny files in the formats that skein/data reads, and expected.json beside them.
+"""Writes test/fixtures/data: tiny files in the formats that skein/data reads, and their expected.json.
 
 Needs numpy and scipy. Every file is below 20 KB; the same versions write the same bytes. Run: python3 scripts/golden/data.py
 """

@@ -1,4 +1,4 @@
-"""Writes test/golden/gnn.json: graph layers that test/golden/conv.json lacks, written out in plain PyTorch.
+"""Writes test/golden/gnn.json: graph layers that test/golden/conv.json lacks, in plain PyTorch.
 
 The graph, its relations and the layout of a case are those of conv.json (PyTorch Geometric), which this script reads, so
 the tests treat both alike. Run: python3 scripts/golden/gnn.py

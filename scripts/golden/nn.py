@@ -1,4 +1,4 @@
-"""Writes test/golden/nn-*.json: what PyTorch computes for the modules, losses, optimisers and schedules of skein/nn.
+"""Writes test/golden/nn-*.json: values that PyTorch computes for the modules, losses, optimisers and schedules of skein/nn.
 
 Inputs and parameters follow a formula (`pattern`) that the tests repeat, so the files hold results only: outputs, all
 gradients of sum(output * cotangent), parameters along 100 steps, learning rates. Run: python3 scripts/golden/nn.py
@@ -18,7 +18,7 @@ OUT = pathlib.Path(__file__).resolve().parents[2] / "test" / "golden"
 
 
 def pattern(shape, seed, dtype, scale=1.0):
-    """Numbers in (-scale, scale) without zeros or ties of consequence; the same in test/nn/golden.ts."""
+    """Numbers in (-scale, scale) without zeros or relevant ties; the same in test/nn/golden.ts."""
     n = math.prod(shape)
     values = [((i * 31 + seed * 57 + (i * i % 7) * 13) % 199 - 99.5) / 100 * scale for i in range(n)]
     return torch.tensor(values, dtype=dtype).reshape(shape)

@@ -1,4 +1,4 @@
-"""Writes test/golden/temporal-attention.json: what PyTorch computes for the two forms of temporal attention.
+"""Writes test/golden/temporal-attention.json: values that PyTorch computes for the two forms of temporal attention.
 
 Keys and values are formed edge by edge here, as the papers' code does; the 'tgn' form goes through PyTorch's own
 multi-head attention with padding masks. Inputs follow the formula of nn.py. Run: python3 scripts/golden/temporal.py

@@ -1,4 +1,4 @@
-"""Writes test/golden/temporal-snapshots.json: what PyTorch computes for the models in discrete time, with dense adjacency.
+"""Writes test/golden/temporal-snapshots.json: values that PyTorch computes for the models in discrete time, with dense adjacency.
 
 Three snapshots of six nodes; inputs and parameters follow `pattern` of scripts/golden/nn.py. The output is all snapshots'
 embeddings, one below the other. Run: python3 scripts/golden/temporal_snapshots.py

@@ -1,4 +1,4 @@
-"""Writes test/golden/temporal-*.json: what PyTorch computes for the memory updaters and layers of skein/temporal.
+"""Writes test/golden/temporal-*.json: values that PyTorch computes for the memory updaters and layers of skein/temporal.
 
 Inputs and parameters follow the formula `pattern` of scripts/golden/nn.py, which the tests repeat; the files hold outputs
 and all gradients of sum(output * cotangent). Run: python3 scripts/golden/temporal_updaters.py

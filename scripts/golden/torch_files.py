@@ -1,4 +1,4 @@
-"""Writes test/fixtures/data/torch/*.pt: small tensors as PyTorch saves them, for the reader of such files."""
+"""Writes test/fixtures/data/torch/*.pt: small tensors as PyTorch saves them, for the reader of these files."""
 import sys
 from pathlib import Path
 
@@ -13,7 +13,7 @@ cases = {
     "half": matrix.half(),
     "long": matrix.mul(4).long(),
     "bool": matrix > 0.6,
-    "rows": matrix[1:3],  # a part of a larger storage
+    "rows": matrix[1:3],  # a slice of a larger storage
     "turned": matrix.t(),  # strides that are not those of C order
     "parameter": {"weight": matrix},
     "brain": matrix.bfloat16(),

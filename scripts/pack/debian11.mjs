@@ -1,7 +1,7 @@
 /**
- * A Debian 11 in .cache/debian11, made by debootstrap, whose compilers build the addons that are shipped: their C library
- * (2.31) is the oldest that the packages support, so a binary made there cannot ask for newer symbols. It has compilers for
- * all targets that can be built without a machine of that kind.
+ * Creates a Debian 11 in .cache/debian11 with debootstrap, whose compilers build the shipped addons: its C library
+ * (2.31) is the oldest that the packages support, so a binary built there cannot require newer symbols. It has
+ * compilers for all targets that can be cross-compiled.
  */
 import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -19,17 +19,17 @@ function must(command, args, what) {
   if (code !== 0) throw new StepError(`${what} failed:\n${tail(output)}`);
 }
 
-/** Makes the folder once: about 900 MB, three minutes. */
+/** Creates the folder once: about 900 MB, three minutes. */
 export function ensureDebian11() {
   if (existsSync(ready)) return;
   if (process.getuid?.() !== 0 || !hasCommand('debootstrap') || process.arch !== 'x64') {
     throw new StepError(
-      'the shipped addons are built in a Debian 11 made by debootstrap, which needs root on an x64 Linux and the package ' +
+      'the shipped addons are built in a Debian 11 created by debootstrap, which needs root on an x64 Linux and the package ' +
         'debootstrap. Install it with: apt-get install debootstrap; or build with the compiler of this machine: --here',
       2,
     );
   }
-  console.log('pack: making a Debian 11 with its compilers in .cache/debian11, once');
+  console.log('pack: creating a Debian 11 with its compilers in .cache/debian11 (once)');
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   must('debootstrap', ['--variant=minbase', 'bullseye', folder], 'debootstrap');

@@ -1,4 +1,6 @@
-/** What a shipped addon may ask of the system: on Linux an old C library and nothing else, on Windows its own libraries. */
+/**
+ * Checks what a shipped addon requires of the system: on Linux an old C library only, on Windows system libraries only.
+ */
 import { join } from 'node:path';
 import { run, StepError } from '../steps.mjs';
 
@@ -10,7 +12,7 @@ const isNewer = (version) => {
   return major > newest[0] || (major === newest[0] && minor > newest[1]);
 };
 
-/** Problems of one file, as sentences; empty when there are none. */
+/** Returns the problems of one file, as sentences. */
 export function inspectAddon(file) {
   const symbols = run('objdump', ['-T', file]);
   const headers = run('objdump', ['-p', file]);
@@ -23,9 +25,9 @@ export function inspectAddon(file) {
   return problems;
 }
 
-// Libraries of every Windows; node.exe is bound late (native/windows) and not among the imports.
+// Libraries of every Windows; node.exe is loaded lazily (native/windows) and is not among the imports.
 const ofWindows = /^(kernel32|msvcrt|advapi32|user32|api-ms-win-crt-[a-z0-9-]+|ucrtbase)\.dll$/i;
-// Wide vectors that a compiler has put on the stack, which Windows aligns to 16 bytes: such a move may fault.
+// Moves of wide vectors on the stack, which Windows aligns to 16 bytes only: an aligned move may fault.
 const alignedMove = /vmov(?:aps|apd|dqa)\S*\s.*(?:%[yz]mm\d+.*\((?:%rsp|%rbp)|\((?:%rsp|%rbp).*%[yz]mm)/;
 
 function inspectWindows(file) {
@@ -39,7 +41,7 @@ function inspectWindows(file) {
   return problems;
 }
 
-/** Throws when an addon of a glibc platform or of Windows in `folder` needs more than it may. */
+/** Throws if an addon of a glibc platform or of Windows in `folder` requires more than allowed. */
 export function inspectFolder(platform, folder) {
   const inspect = platform.os === 'win32' ? inspectWindows : inspectAddon;
   if (platform.libc !== 'glibc' && platform.os !== 'win32') return;

@@ -1,13 +1,13 @@
 /**
- * The package.json of every package that is released: made of the clone's own, which has what only a clone needs and does not
- * know where its repository is.
+ * The package.json of every released package, derived from that of the checkout, which has entries that only a clone
+ * needs and no repository address.
  */
 import { StepError } from '../steps.mjs';
 import { packageName, platforms } from './platforms.mjs';
 
 /**
- * The field `repository` for the address of a repository, such as `https://github.com/owner/name`. npm publishes with
- * provenance only what names the repository that the build ran in. Empty without an address: a package for one's own use.
+ * Returns the field `repository` for an address such as `https://github.com/owner/name`. npm publishes with provenance
+ * only if it names the repository of the build. Empty without an address, for a private build.
  */
 export function repositoryField(address) {
   if (address === undefined) return {};
@@ -20,7 +20,7 @@ export function repositoryField(address) {
   return { repository: { type: 'git', url: `git+${address.replace(/\.git$/, '')}.git` } };
 }
 
-/** The package itself, with the platform packages of its own version as optional dependencies. */
+/** Returns the manifest of the package itself, with the platform packages of its version as optional dependencies. */
 export function mainManifest(manifest, address) {
   const { devDependencies: _, scripts: __, allowScripts: ___, ...shipped } = manifest;
   const optionalDependencies = Object.fromEntries(
@@ -33,7 +33,7 @@ export function platformManifest(platform, manifest, address) {
   return {
     name: packageName(platform),
     version: manifest.version,
-    description: `Skein's native kernels for ${platform.name}. Installed by the package skein; not meant to be used alone.`,
+    description: `Skein's native kernels for ${platform.name}. Installed by the package skein; not intended for direct use.`,
     license: manifest.license,
     ...repositoryField(address),
     engines: manifest.engines,

@@ -3,7 +3,10 @@
 const x64 = ['portable', 'avx2', 'avx512'];
 const arm64 = ['neon'];
 
-/** `cross`: the compiler of Debian 11 for this target; null where only a machine or container of that platform can build it. */
+/**
+ * `cross`: the compiler of Debian 11 for this target; null if only a machine or container of that platform can build
+ * it.
+ */
 export const platforms = [
   { name: 'linux-x64', os: 'linux', cpu: 'x64', libc: 'glibc', levels: x64, cross: 'g++' },
   {
@@ -23,7 +26,7 @@ export const platforms = [
 
 export const packageName = (platform) => `@skein/${platform.name}`;
 
-/** The platform of the machine that runs this, so that a container can build for itself. */
+/** Returns the platform of this machine, so that a container can build for itself. */
 export function ownPlatform() {
   const musl =
     process.platform === 'linux' && process.report.getReport().header.glibcVersionRuntime === undefined;
@@ -31,7 +34,7 @@ export function ownPlatform() {
   return platforms.find((platform) => platform.name === name) ?? null;
 }
 
-/** Words for make that select the target. */
+/** Returns make's arguments that select the target. */
 export function makeWords(platform, out, compiler) {
   return [
     `TARGET_OS=${platform.os}`,

@@ -11,7 +11,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'skein-against-'));
 const older = join(folder, 'older');
 
-/** A tree whose sources hand on this one's, but for `MLP` and a whole part of the library. */
+/** Creates a tree that re-exports this one, except for `MLP` and a whole entry of the library. */
 function makeOlderTree(): void {
   for (const entry of readdirSync(join(root, 'src'), { withFileTypes: true })) {
     if (!entry.isDirectory() || ['temporal', 'cli', 'server'].includes(entry.name)) continue;
@@ -74,7 +74,7 @@ describe('bench --against', () => {
       not_comparable: 'other tree: Error: skein/nn has no MLP there',
     });
     expect(last).toMatchObject({ cases: 1, failed: [], not_comparable: ['mlp_step_1024x256'] });
-    // Two rounds beside other tests prove nothing about speed, but the exit code says what the last line says.
+    // Two rounds next to other tests prove nothing about speed, but the exit code must match the last line.
     expect(code).toBe(last.verdict === 'no slower' ? 0 : 1);
   }, 240_000);
 

@@ -1,4 +1,4 @@
-/** What decides whether a tree is slower than another: intervals, noise, the verdict, and how it is told. */
+/** The decision whether a tree is slower than another: intervals, noise, the verdict, and its report. */
 import { describe, expect, it } from 'vitest';
 import { distinctCases, orders } from '../../bench/against.js';
 import { comparisonJson, comparisonLines } from '../../bench/against-report.js';
@@ -56,10 +56,10 @@ describe('estimate', () => {
     expect(high).toBeCloseTo(1, 12);
   });
 
-  it('is the same every time, and refuses cases of unequal rounds', () => {
+  it('is the same every time, and rejects cases of unequal rounds', () => {
     const cases = [logs(0.9, 1.2, 1.1, 1.3, 0.95)];
     expect(estimate(cases)).toEqual(estimate(cases));
-    expect(() => estimate([logs(1, 1), logs(1)])).toThrow(/as many rounds of every case/);
+    expect(() => estimate([logs(1, 1), logs(1)])).toThrow(/same number of rounds of every case/);
     expect(() => estimate([])).toThrow(/at least one/);
   });
 
@@ -210,17 +210,17 @@ describe('the report', () => {
   });
 
   it('names cases with other results in the verdict, unless they are allowed', () => {
-    const different = [{ suite: 'gnn', name: 'mended', reason: "loss: ours 1, the other tree's 2" }];
-    const told = (allowed: boolean) =>
+    const different = [{ suite: 'gnn', name: 'fixed', reason: "loss: ours 1, the other tree's 2" }];
+    const concludeWith = (allowed: boolean) =>
       conclude([measured('kernels', 'gemm', 2)], { ...nothing, different }, allowed);
-    const text = (allowed: boolean): string => comparisonLines(told(allowed)).join('\n');
-    expect(text(false)).toMatch(/results differ: gnn mended: loss: ours 1, the other tree's 2/);
-    expect(text(false)).toMatch(/verdict: not proven: results differ from the other tree's: mended$/);
-    expect(text(true)).toMatch(/as allowed, and no times were compared: mended\nverdict: no slower$/);
-    const last = comparisonJson(told(false), {})
+    const text = (allowed: boolean): string => comparisonLines(concludeWith(allowed)).join('\n');
+    expect(text(false)).toMatch(/results differ: gnn fixed: loss: ours 1, the other tree's 2/);
+    expect(text(false)).toMatch(/verdict: not proven: results differ from the other tree's: fixed$/);
+    expect(text(true)).toMatch(/as allowed, and no times were compared: fixed\nverdict: no slower$/);
+    const last = comparisonJson(concludeWith(false), {})
       .map((line) => JSON.parse(line))
       .at(-1);
-    expect(last).toMatchObject({ verdict: 'not proven', different: ['mended'], not_comparable: [] });
+    expect(last).toMatchObject({ verdict: 'not proven', different: ['fixed'], not_comparable: [] });
   });
 
   it('is one JSON object a case and one for all', () => {

@@ -32,36 +32,36 @@ describe('parseArguments', () => {
   const parse = (...words: string[]) => parseArguments(words, ['kernels', 'gnn']);
 
   it.each([
-    ['a suite nobody knows', ['nope'], /one of kernels, gnn for the suite, got "nope"/],
+    ['an unknown suite', ['nope'], /one of kernels, gnn for the suite, got "nope"/],
     ['a suite twice', ['kernels', 'gnn', 'kernels'], /each suite once, got "kernels" twice/],
     ['an unknown option', ['kernels', '--fast'], /known option, got "--fast"/],
     ['an option without its value', ['kernels', '--only'], /a value for --only/],
     [
-      'rounds that are no number',
+      'rounds that are not a number',
       ['kernels', '--rounds', 'x'],
       /whole number from 1 to 1024 for --rounds, got "x"/,
     ],
     ['no threads', ['kernels', '--threads', '0'], /for --threads, got "0"/],
     ['a broken pattern', ['kernels', '--only', '('], /regular expression for --only/],
-    ['neighbours that are no number', ['kernels', '--busy', ''], /from 0 to 1024 for --busy, got ""/],
+    ['neighbours that are not a number', ['kernels', '--busy', ''], /from 0 to 1024 for --busy, got ""/],
     ['a tree without its folder', ['kernels', '--against'], /a value for --against/],
-    ['a tree without a suite', ['--against', '..'], /at least one suite beside --against/],
+    ['a tree without a suite', ['--against', '..'], /at least one suite with --against/],
     [
       'one round of two trees',
       ['kernels', '--against', '..', '--rounds', '1'],
       /from 2 to 1024 for --rounds, got "1"/,
     ],
     [
-      'a peer beside another tree',
+      'a peer and another tree',
       ['kernels', '--against', '..', '--python', 'py'],
-      /no --python beside --against/,
+      /no --python with --against/,
     ],
     [
-      'other results of no other tree',
+      'different results without another tree',
       ['kernels', '--allow-different'],
-      /--against beside --allow-different/,
+      /--against with --allow-different/,
     ],
-    ['saving two trees', ['kernels', '--against', '..', '--save'], /no --save beside --against/],
+    ['saving two trees', ['kernels', '--against', '..', '--save'], /no --save with --against/],
   ])('refuses %s', (_what, words, message) => {
     expect(() => parse(...words)).toThrow(UsageError);
     expect(() => parse(...words)).toThrow(message);

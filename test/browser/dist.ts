@@ -1,4 +1,4 @@
-/** dist/ as the build writes it, for tests of what only the build makes. */
+/** The build output dist/, for tests of files that only the build writes. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,19 +6,19 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 
 export const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Brings dist/ up to date; nothing to do takes a moment. */
+/** Brings dist/ up to date; fast if it already is. */
 export function buildDist(): void {
   execFileSync(process.execPath, [join(root, 'scripts/build-js.mjs')], { stdio: 'pipe' });
 }
 
 export interface Entry {
-  /** As it is imported, such as `skein/data`. */
+  /** Import specifier, such as `skein/data`. */
   readonly name: string;
   readonly node: string;
   readonly browser: string;
 }
 
-/** Imports that browsers get another file for. */
+/** Returns the imports that resolve to another file in browsers. */
 export function browserEntries(): readonly Entry[] {
   const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
     exports: Record<string, string | { readonly browser?: string; readonly default: string }>;

@@ -1,5 +1,5 @@
 /**
- * The entries for browsers export what the entries for Node.js export: the same values, or one that says what is wrong when
+ * The entries for browsers export the same names as those for Node.js: the same value, or one that throws when
  * it is used. Needs dist/, which the build writes.
  */
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -9,7 +9,7 @@ type Exports = Readonly<Record<string, unknown>>;
 
 const entries = browserEntries();
 
-/** What using a value throws, or null. */
+/** Returns the message that using a value throws, or null. */
 function refusal(value: unknown): string | null {
   if (typeof value !== 'function') return null;
   try {
@@ -30,7 +30,7 @@ test('the imports that need Node.js have one', () => {
 });
 
 describe.each(entries)('$name', ({ name, node: file, browser }) => {
-  test('the same names; values are the same or refuse by name', async () => {
+  test('the same names; values are the same or throw', async () => {
     const [node, page] = await Promise.all([load(file), load(browser)]);
     expect(Object.keys(page).sort()).toEqual(Object.keys(node).sort());
     for (const [key, value] of Object.entries(page)) {
@@ -40,7 +40,7 @@ describe.each(entries)('$name', ({ name, node: file, browser }) => {
     }
   });
 
-  test('what is advised instead is there', async () => {
+  test('suggested replacements exist', async () => {
     const page = await load(browser);
     const advice = Object.values(page).flatMap((value) => refusal(value)?.match(/Use (.*)\.$/)?.[1] ?? []);
     for (const text of advice) {
@@ -58,10 +58,10 @@ describe.each(entries)('$name', ({ name, node: file, browser }) => {
   });
 });
 
-/** Methods that advice names. */
+/** Methods that messages suggest. */
 const methodNames = { fromEdges: true, loadStateDict: true, stateDict: true };
 
-test('what a page can be expected to have is there', async () => {
+test('the names that a page needs exist', async () => {
   const wanted = {
     data: ['barabasiAlbert', 'karateClub', 'makeNodeDataset', 'parseNpy', 'parsePickle', 'randomLinkSplit'],
     storage: ['HotColdStore', 'MemoryStore', 'PartitionLayout', 'rowAdam'],
@@ -74,7 +74,7 @@ test('what a page can be expected to have is there', async () => {
   }
 });
 
-test('a value that needs Node.js refuses every use, and only use', async () => {
+test('a value that needs Node.js throws on every use, and only on use', async () => {
   const { FileStore } = (await load('dist/storage/index.browser.js')) as {
     FileStore: { new (path: string): object; open(): void; (): void };
   };

@@ -1,6 +1,6 @@
 /**
  * Pages built for production, minified and without unused code, run in Chromium: the README's example and a GCN. Two
- * bundlers here; test/pack has all of them and every part.
+ * bundlers here; test/pack has all of them and every entry.
  */
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,5 +1,5 @@
 /**
- * What every graph layer must satisfy, whatever it computes: shapes, invariance to the order of edges and nodes, pairs,
+ * Checks that every graph layer must pass: shapes, invariance to the order of edges and nodes, pairs,
  * isolated nodes, gradients, saving, threads, blocks, sparse input, and errors that name it.
  */
 
@@ -28,11 +28,11 @@ import { expectClose, expectFiniteDifferences } from '../nn/golden.js';
 
 export interface LayerOptions {
   readonly dtype: FloatDType;
-  /** False where a case compares with a graph in which loops would differ. */
+  /** False if a case compares with a graph in which loops would differ. */
   readonly selfLoops?: false;
 }
 
-/** What belongs to edges, by edge id. */
+/** Data of edges, by edge id. */
 export interface EdgeData {
   readonly attr: Tensor;
   readonly type: Int32Array;
@@ -40,11 +40,11 @@ export interface EdgeData {
 
 export interface LayerCase<L extends Module = Module> {
   readonly name: string;
-  /** The name that its errors begin with. */
+  /** The prefix of its errors. */
   readonly layer: string;
   make(inFeatures: number, outFeatures: number, options: LayerOptions): L;
   run(layer: L, graph: MessageGraph, x: Features | NodePair, edges: EdgeData): Tensor;
-  /** Columns of the result; as many as `outFeatures` unless given. */
+  /** Columns of the result (default `outFeatures`). */
   width?(outFeatures: number): number;
   /** Whether it takes [xSrc, xDst], blocks, a SparseMatrix. */
   readonly pairs: boolean;
@@ -99,7 +99,7 @@ export function checkLayer<L extends Module>(spec: LayerCase<L>): void {
 
   describe(`${spec.name} as a layer`, () => {
     if (spec.fixedWidth !== false) {
-      it('refuses other widths and row counts by name', () => {
+      it('rejects other widths and row counts', () => {
         const named = new RegExp(`^${spec.layer}: expected`);
         expect(() => spec.run(make(), graph, rows(N, 6), edges)).toThrow(named);
         expect(() => spec.run(make(), graph, rows(N - 1, 5), edges)).toThrow(named);
@@ -234,7 +234,7 @@ export function checkLayer<L extends Module>(spec: LayerCase<L>): void {
 
 /** One block per layer for `seeds`, with all neighbours, made in three ways. */
 const allNeighbours: Readonly<Record<string, (graph: Graph, seeds: Int32Array) => readonly Block[]>> = {
-  'blocks cut from the graph': (graph, seeds) => {
+  'blocks extracted from the graph': (graph, seeds) => {
     const second = inBlock(graph, seeds);
     return [inBlock(graph, second.srcIds as Int32Array), second];
   },

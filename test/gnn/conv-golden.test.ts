@@ -66,7 +66,7 @@ const layers: Readonly<Record<string, () => Run>> = {
   graphconv: () => plain(new GraphConv(5, 3, f64)),
 };
 
-/** Graphs keep weights as f32, which moves results by that much. */
+/** Graphs store weights as f32, which changes results by this much. */
 const limits: Readonly<Record<string, number>> = { gcn_weighted: 1e-6 };
 
 describe('layers have the values of PyTorch Geometric', () => {

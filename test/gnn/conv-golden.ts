@@ -1,8 +1,8 @@
 /**
- * Values that PyTorch Geometric computed for graph layers (test/golden/conv.json, versions inside) and plain PyTorch for
- * those it lacks (test/golden/gnn.json, written by scripts/golden/gnn.py). Both have the same layout: one multigraph in
- * which node 0 has no incoming and the last node no outgoing edge, and per case x, parameters, the output and the
- * gradients of sum(out · r).
+ * Values that PyTorch Geometric computed for graph layers (test/golden/conv.json, versions inside) and plain PyTorch
+ * for those it lacks (test/golden/gnn.json, written by scripts/golden/gnn.py). Both have the same layout: one
+ * multigraph in which node 0 has no incoming and the last node no outgoing edge, and per case x, parameters, the output
+ * and the gradients of sum(out · r).
  */
 import { readFileSync } from 'node:fs';
 import { Graph } from 'skein/graph';
@@ -50,7 +50,7 @@ export function goldenGraph(file: GoldenFile, weighted = false): Graph {
   return Graph.fromEdges(src, dst, weighted ? { numNodes, edgeWeight } : { numNodes });
 }
 
-/** `lin_l.weight` as `linL.weight`. */
+/** Converts `lin_l.weight` to `linL.weight`. */
 function camel(name: string): string {
   return name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }

@@ -1,4 +1,4 @@
-/** Decoders: scores against plain formulas, every method, the fused loss against the general one, classes of users. */
+/** Decoders: scores against plain formulas, every method, the fused loss against the general one, custom classes. */
 import {
   Comparator,
   type Comparison,
@@ -65,7 +65,7 @@ function make(
   inverseEdges = true,
 ): EdgeDecoder {
   const decoder = edgeDecoder(type, { dim, numRelations: 3, dtype: 'f64', method, inverseEdges });
-  // Away from the initial values, where relations do nothing.
+  // Not the initial values, where relations are the identity.
   for (const p of decoder.parameters())
     for (let i = 0; i < p.size; i++) p.floats[i] = Math.sin(3 * i + p.size) * 0.8;
   return decoder;
@@ -173,7 +173,7 @@ describe.each(names)('%s', (name) => {
     expect([alone.rhsNeg, alone.lhsNeg]).toEqual([null, null]);
   });
 
-  it('guesses destinations only without inverse edges', () => {
+  it('predicts destinations only without inverse edges', () => {
     const scores = make(name, 'CORRUPT_NODE', false).forward(input);
     expect([scores.lhsPos, scores.lhsNeg]).toEqual([null, null]);
   });
@@ -240,7 +240,7 @@ describe('the fused loss', () => {
   });
 });
 
-describe('classes of users', () => {
+describe('custom classes', () => {
   class Manhattan extends Comparator {
     pairs(a: Tensor, b: Tensor): Tensor {
       return neg(sum(abs(sub(a, b)), 1));
@@ -252,7 +252,7 @@ describe('classes of users', () => {
     }
   }
 
-  it('a comparator that knows pairs only', () => {
+  it('a comparator with pairs() only', () => {
     const input = batch();
     const want = new Mine(new L1Compare()).forward(input);
     const got = new Mine(new Manhattan()).forward(input);
@@ -260,7 +260,7 @@ describe('classes of users', () => {
     expectClose(got.lhsPos, [...(want.lhsPos as Tensor).dataSync()]);
   });
 
-  it('a decoder and a loss with a forward of their own', () => {
+  it('a decoder and a loss with a custom forward', () => {
     class Doubled extends EdgeDecoder {
       constructor() {
         super(new HadamardOperator(), new CosineCompare(), { dim, dtype: 'f64' });
@@ -302,7 +302,7 @@ it('has the scores of known vectors', () => {
   expect([...decoder.forward(input).rhsPos.dataSync()]).toEqual([12.5, -3.75, -0.25]);
 });
 
-it('starts with relations that change nothing, and with spread angles', () => {
+it('starts with identity relations, and with uniformly distributed angles', () => {
   const options = { dim: 4, numRelations: 2 };
   expect([...(new DistMult(options).relations as Tensor).dataSync()]).toEqual([1, 1, 1, 1, 1, 1, 1, 1]);
   expect([...(new ComplEx(options).inverseRelations as Tensor).dataSync()]).toEqual([1, 1, 0, 0, 1, 1, 0, 0]);
@@ -314,7 +314,7 @@ it('starts with relations that change nothing, and with spread angles', () => {
   expect(new DotDecoder({ dim: 4 }).parameters()).toEqual([]);
 });
 
-it('refuses what does not fit, by name', () => {
+it('rejects mismatched arguments', () => {
   expect(() => new ComplEx({ dim: 3, numRelations: 1 })).toThrow(/even/);
   expect(() => new DistMult({ dim: 4, method: 'SOME' as 'ONLY_POS' })).toThrow(/CORRUPT_NODE/);
   expect(() => edgeDecoder('X' as 'DOT', { dim: 4 })).toThrow(/DISTMULT/);

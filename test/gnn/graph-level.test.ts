@@ -1,4 +1,4 @@
-/** Batches of graphs, pooling, and learning to tell graphs apart. */
+/** Batches of graphs, pooling, and graph classification. */
 import {
   AttentionalPool,
   GINGraphClassifier,
@@ -26,14 +26,14 @@ describe('GraphBatch', () => {
     n === 1 ? Graph.fromEdges([], [], { numNodes: 1 }) : randomGraph(n, 2 * n, i),
   );
 
-  it('refuses wrong use by name', () => {
+  it('rejects invalid arguments', () => {
     expect(() => GraphBatch.fromGraphs([], [])).toThrow('GraphBatch.fromGraphs: expected at least one graph');
     expect(() => GraphBatch.fromGraphs(graphs, [])).toThrow('expected 3 tensors (one per graph)');
     const wrong = [rows(4, 2), rows(2, 2), rows(7, 2)];
     expect(() => GraphBatch.fromGraphs(graphs, wrong)).toThrow('expected 1 rows of features for features[1]');
   });
 
-  it('keeps the nodes and edges of each graph apart', () => {
+  it('keeps the nodes and edges of each graph separate', () => {
     const batch = GraphBatch.fromGraphs(
       graphs,
       sizes.map((n) => rows(n, 2, n)),
@@ -83,7 +83,7 @@ describe('pooling', () => {
 });
 
 describe('GINGraphClassifier', () => {
-  /** A ring of n nodes, or two rings of half the size: same degrees everywhere. */
+  /** Returns a ring of n nodes, or two rings of half the size: all degrees are equal. */
   function rings(n: number, split: boolean): Graph {
     const size = split ? n / 2 : n;
     const next = (v: number): number => (v % size === size - 1 ? v - size + 1 : v + 1);
@@ -92,7 +92,7 @@ describe('GINGraphClassifier', () => {
     return Graph.fromEdges([...from, ...to], [...to, ...from], { numNodes: n });
   }
 
-  it('refuses wrong use by name', () => {
+  it('rejects invalid arguments', () => {
     expect(() => new GINGraphClassifier([3, 2])).toThrow(
       'GINGraphClassifier: expected input, hidden and output',
     );
@@ -101,7 +101,7 @@ describe('GINGraphClassifier', () => {
     );
   });
 
-  it('learns to tell rings from stars', () => {
+  it('learns to distinguish rings from stars', () => {
     manualSeed(3);
     const star = (n: number): Graph => {
       const leaves = Int32Array.from({ length: n - 1 }, (_, i) => i + 1);
@@ -124,7 +124,7 @@ describe('GINGraphClassifier', () => {
     expect([...argmax(model.forward(batch), 1).dataSync()]).toEqual([...labels]);
   });
 
-  it('cannot tell rings of the same degrees apart, as the theory says', () => {
+  it('cannot distinguish rings of the same degrees, as the theory predicts', () => {
     manualSeed(3);
     const pair = [rings(8, false), rings(8, true)];
     const batch = GraphBatch.fromGraphs(

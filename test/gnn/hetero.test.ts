@@ -45,7 +45,7 @@ describe('HeteroConv', () => {
     };
   };
 
-  it('refuses wrong use by name', () => {
+  it('rejects invalid arguments', () => {
     const convs = make();
     expect(() => new HeteroConv(convs, { aggregate: 'prod' as 'sum' })).toThrow(
       'HeteroConv: expected sum, mean',
@@ -98,7 +98,7 @@ describe('HeteroConv', () => {
     expect(other.forward(graph, x).paper.dataSync()).toEqual(layer.forward(graph, x).paper.dataSync());
   });
 
-  it('hands edge features to their layer', () => {
+  it('passes edge features to their layer', () => {
     manualSeed(3);
     const conv = new GATConv(3, 2, { ...f64, inDst: 4, edgeDim: 2 });
     const layer = new HeteroConv({ writes: conv });
@@ -118,7 +118,7 @@ describe('HGTConv', () => {
     });
   };
 
-  it('refuses wrong widths by name', () => {
+  it('rejects wrong widths', () => {
     expect(() => make(4).forward(graph, { ...x, venue: x.paper })).toThrow(
       /^HGTConv: expected shape \[3, 2\]/,
     );

@@ -1,4 +1,4 @@
-/** Every graph layer, as the checks of layers take them. */
+/** Every graph layer, as cases of check-layer.ts. */
 import {
   APPNP,
   type Features,
@@ -23,7 +23,7 @@ function addCase<L extends Module>(spec: LayerCase<L>): void {
   layerCases.push(spec as unknown as LayerCase);
 }
 
-/** Every row twice, side by side, for layers that need even widths. */
+/** Repeats every row's columns, for layers that need even widths. */
 function doubled(x: Features | NodePair): Tensor | NodePair {
   const twice = (t: Tensor): Tensor => (t.rank === 2 ? concat([t, t], 1) : t);
   return Array.isArray(x) ? [twice(x[0]), twice(x[1])] : twice(x as Tensor);
@@ -54,7 +54,7 @@ for (const aggregator of ['mean', 'gcn', 'max', 'pool'] as const) {
 for (const concat of [true, false]) {
   for (const edgeDim of [undefined, 2]) {
     const edge = edgeDim === undefined ? {} : { edgeDim };
-    const suffix = `${concat ? 'side by side' : 'mean'}${edgeDim === undefined ? '' : ', edge features'}`;
+    const suffix = `${concat ? 'concatenated' : 'mean'}${edgeDim === undefined ? '' : ', edge features'}`;
     const common = {
       width: (out: number) => (concat ? 2 * out : out),
       pairs: true,
@@ -141,7 +141,7 @@ for (const kind of [{}, { bases: 2 }, { blocks: 2 }]) {
   });
 }
 
-for (const kind of ['side by side', 'mean, gate', 'edge features', 'no root'] as const) {
+for (const kind of ['concatenated', 'mean, gate', 'edge features', 'no root'] as const) {
   const concat = kind !== 'mean, gate';
   const edge = kind === 'edge features' ? { edgeDim: 2 } : {};
   addCase<TransformerConv>({

@@ -80,7 +80,7 @@ describe.each(names)('%s', (name) => {
     }
   });
 
-  it('refuses wrong shapes', () => {
+  it('rejects wrong shapes', () => {
     const loss = lossFunction(name);
     expect(() => loss.forward(undefined as unknown as Tensor, negative)).toThrow(/positive/);
     expect(() => loss.forward(negative, negative)).toThrow(/shape \[B\]/);
@@ -88,7 +88,7 @@ describe.each(names)('%s', (name) => {
     expect(() => loss.forward(positive, positive)).toThrow(/negative/);
   });
 
-  it('takes classes, or says that it does not', () => {
+  it('takes classes, or throws', () => {
     const call = () =>
       lossFunction(name).classes(
         tensor([
@@ -127,7 +127,7 @@ it('compares classes with one-hot rows', () => {
   ).toBe(2);
 });
 
-it('refuses unknown names and reductions', () => {
+it('rejects unknown names and reductions', () => {
   expect(() => lossFunction('HINGE' as 'MSE')).toThrow(/RANKING/);
   expect(() => lossFunction('MSE', { reduction: 'none' as 'SUM' })).toThrow(/SUM or MEAN/);
 });

@@ -185,7 +185,7 @@ describe('RGCN', () => {
     expect(all.dataSync()).toEqual(y.dataSync());
   });
 
-  it('refuses wrong use by name', () => {
+  it('rejects invalid arguments', () => {
     const model = new RGCN([50, 4, 3], { relations: 5 });
     expect(() => model.forward(graph, null)).toThrow('RGCN: expected the relation of each edge');
     expect(() => model.forward(graph, null, edgeType.subarray(1))).toThrow(
@@ -211,7 +211,7 @@ describe('RGCN', () => {
 });
 
 describe('models', () => {
-  it('refuse wrong use by name', () => {
+  it('reject invalid arguments', () => {
     expect(() => new GCN([5])).toThrow('GCN: expected input and output sizes for sizes');
     expect(() => new GCN([5, 3], { jumpingKnowledge: 'cat' })).toThrow(
       'GCN: expected input, hidden and output',
@@ -231,7 +231,7 @@ describe('models', () => {
   });
 
   it.each([{}, { normalize: true }, { aggregator: 'gcn' }, { aggregator: 'pool' }] as const)(
-    'SAGE layers give relu of their result when asked: %o',
+    'SAGE layers return relu of their result with { relu: true }: %o',
     (options) => {
       for (const outFeatures of [3, 9]) {
         const layer = new SAGEConv(5, outFeatures, options);
@@ -261,7 +261,7 @@ describe('models', () => {
     }
   });
 
-  it('give blocks the features of their own edges', () => {
+  it('give blocks the features of their edges', () => {
     manualSeed(6);
     const model = new GAT([6, 4, 3], { heads: 2, edgeDim: 2, dtype: 'f64' });
     const x = rows(50, 6, 'f64');

@@ -1,4 +1,7 @@
-/** Layers and functions that PyTorch Geometric's values lack, against plain PyTorch (scripts/golden/gnn.py). */
+/**
+ * Layers and functions that the values of PyTorch Geometric do not cover, against plain PyTorch
+ * (scripts/golden/gnn.py).
+ */
 import {
   AttentionalPool,
   correctAndSmooth,

@@ -1,4 +1,4 @@
-/** Ranks by tiles against ranks from all scores, with ties on purpose; filters; metrics of known ranks. */
+/** Ranks by tiles against ranks from all scores, with ties; filters; metrics of known ranks. */
 import { Comparator, CosineCompare, DotCompare, L1Compare, L2Compare } from 'skein/gnn';
 import {
   abs,
@@ -64,7 +64,7 @@ function counts(comparator: Comparator, filtered: boolean, tile: number): RankCo
   return counter.counts();
 }
 
-/** From all scores, one pair at a time. */
+/** Counts from all scores, pair by pair. */
 function bruteForce(comparator: Comparator, filtered: boolean): RankCounts {
   const result = {
     greater: new Int32Array(queries),
@@ -92,16 +92,16 @@ describe.each([
   ['l2', new L2Compare()],
   ['l1', new L1Compare()],
   ['cosine', new CosineCompare()],
-  ['a comparator of the user', new Manhattan()],
+  ['a custom comparator', new Manhattan()],
 ] as const)('%s', (_name, comparator) => {
-  it.each([false, true])('counts what all scores say, filtered %s, whatever the tile', (filtered) => {
+  it.each([false, true])('equals counts from all scores, filtered %s, for any tile size', (filtered) => {
     const want = bruteForce(comparator, filtered);
     expect(want.equal.reduce((a, b) => a + b)).toBeGreaterThan(queries);
     for (const tile of [nodes, 50, 1]) expect(counts(comparator, filtered, tile)).toEqual(want);
   });
 });
 
-it('gives every positive rank 1 when nothing but itself is left', () => {
+it('gives every positive rank 1 if it is the only candidate', () => {
   const all = Int32Array.from({ length: nodes }, (_, i) => i);
   const options = {
     target: slice(rows, 3, 4),
@@ -137,7 +137,7 @@ it('lists true ends in both directions, with and without relations', () => {
   expect(plain.lists(list(0), null, true).ids).toEqual(list(1, 2));
 });
 
-it('refuses what does not fit, by name', () => {
+it('rejects mismatched arguments', () => {
   const options = { target: query, targetIds: new Int32Array(queries) };
   const make = (extra: object) => () => new RankCounter(new DotCompare(), query, { ...options, ...extra });
   expect(make({ targetIds: new Int32Array(3) })).toThrow(/3 ids/);

@@ -24,7 +24,7 @@ describe('chunkedSoftmaxLoss', () => {
     expect(twice).toEqual(once.map((g) => g.map((v) => 2 * v)));
   });
 
-  it('leaves out what needs no gradient', () => {
+  it('skips inputs that need no gradient', () => {
     const [query, target] = make();
     const rows = randn([6, 4]);
     chunkedSoftmaxLoss(query, target, rows, negatives, 2).backward();
@@ -32,7 +32,7 @@ describe('chunkedSoftmaxLoss', () => {
     expect(query.grad).not.toBeNull();
   });
 
-  it('refuses what does not fit, by name', () => {
+  it('rejects mismatched arguments', () => {
     const [query, target, rows] = make();
     const call =
       (...args: Parameters<typeof chunkedSoftmaxLoss>) =>
@@ -75,7 +75,7 @@ describe('edgeSoftmaxLoss', () => {
     expect(table.sparseGrad?.coalesce().ids).toEqual(Int32Array.of(0, 1));
   });
 
-  it('leaves out what needs no gradient', () => {
+  it('skips inputs that need no gradient', () => {
     const [rows, table] = make();
     rows.setRequiresGrad(false);
     edgeSoftmaxLoss(rows, 'complex', relations, 2, [side(table)]).backward();
@@ -83,7 +83,7 @@ describe('edgeSoftmaxLoss', () => {
     expect(table.sparseGrad).not.toBeNull();
   });
 
-  it('refuses what does not fit, by name', () => {
+  it('rejects mismatched arguments', () => {
     const [rows, table] = make();
     const call =
       (...args: Parameters<typeof edgeSoftmaxLoss>) =>

@@ -43,7 +43,7 @@ describe.each(Object.entries(layers))('%s', (_name, run) => {
     expectClose(x.grad as Tensor, [...wanted.dataSync()], 1e-12, 'gradient');
   });
 
-  it('refuses one block and lists of another length', () => {
+  it('rejects one block and lists of another length', () => {
     const rows = rand([sampled[0].numSrcNodes, 4], { dtype: 'f64' });
     expect(() => run(sampled[0], rows)).toThrow(/whole graph or a list of blocks/);
     expect(() => run(sampled.slice(1), rows)).toThrow(/3 blocks \(one per step\)/);

@@ -1,4 +1,6 @@
-/** Kinds of adapters: the null back end checks every program without computing, and several callers share one driver. */
+/**
+ * Kinds of adapters: the null back end checks every program without computing, and several callers share one driver.
+ */
 
 import { type GpuDevice, type GpuProgram, openGpuDevice } from 'skein/gpu';
 import { DeviceError } from 'skein/util';
@@ -21,7 +23,7 @@ describe('null back end', () => {
   });
   afterAll(() => gpu.destroy());
 
-  /** Records one dispatch with memory enough for any binding of fixed size; mistakes come at `finish`. */
+  /** Records one dispatch with memory enough for any binding of fixed size; errors are reported at `finish`. */
   async function compile(program: GpuProgram): Promise<void> {
     const buffers = program.buffers.map((_, i) => gpu.buffer(1024, `${program.name} ${i}`));
     try {

@@ -1,5 +1,6 @@
 /**
- * The package in a browser: what a bundler takes in for each part, and the conformance cases in a page of headless Chromium.
+ * The package in a browser: the modules that a bundler includes for each entry, and the conformance cases in headless
+ * Chromium.
  */
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -10,7 +11,7 @@ import { hasChromium, type OpenPage, openPage, withoutChromium } from './browser
 const parts = ['util', 'native', 'tensor', 'nn', 'graph', 'sample', 'gnn', 'temporal', 'interop', 'gpu'];
 
 describe('bundles for the browser', () => {
-  it.each(parts)('skein/%s takes in no module of Node and no folder that needs one', async (part) => {
+  it.each(parts)('skein/%s includes no module of Node and no folder that needs one', async (part) => {
     const { inputs, external } = await bundleForBrowser(`export * from 'skein/${part}';`);
     expect(external).toEqual([]);
     const folders = inputs.map((path) => path.match(/^src\/([a-z]+)\//)?.[1] ?? 'util');
@@ -40,7 +41,7 @@ it.skipIf(!hasChromium).each([
   ['the device of the page', true, /^Training on (?!the CPU)/],
   ['the CPU without WebGPU', false, /has no WebGPU.*\nTraining on the CPU/],
 ])(
-  `examples/browser trains on %s and says how well${withoutChromium}`,
+  `examples/browser trains on %s and reports its accuracy${withoutChromium}`,
   async (_, webgpu, start) => {
     const { code } = await bundleForBrowser(`import './examples/browser/page.ts';`);
     const html = readFileSync(new URL('../../examples/browser/index.html', import.meta.url), 'utf8');

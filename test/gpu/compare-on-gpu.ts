@@ -1,4 +1,4 @@
-/** One case of an operation on the graphics processor against the CPU. */
+/** Compares one case of an operation on the GPU with the CPU. */
 
 import { fromTypedArray, grad, manualSeed, type Tensor } from 'skein/tensor';
 import { expect } from 'vitest';
@@ -7,8 +7,8 @@ import type { OpCase } from '../ops/case.js';
 import { evaluate, makeInputs, worstError } from '../ops/check.js';
 
 /**
- * Relative to max(1, |expected|): f32 sums in another order, and WGSL lets exp, log and pow be off by several units in the
- * last place.
+ * Tolerance relative to max(1, |expected|): f32 sums in another order, and WGSL lets exp, log and pow be off by several
+ * units in the last place.
  */
 export const tolerance = 1e-4;
 
@@ -16,7 +16,7 @@ async function fetched(t: Tensor | null): Promise<Tensor | null> {
   return t === null ? null : await t.contiguous().cpu();
 }
 
-/** Values and gradients of a case on the device against the CPU's. */
+/** Compares values and gradients of a case on the device with the CPU's. */
 export async function compareOnGpu(spec: OpCase, strided: boolean): Promise<void> {
   const expected = evaluate(spec, makeInputs(spec, 'f32', strided), kernels());
   const inputs = makeInputs(spec, 'f32', strided).map((t) => t.to('webgpu'));

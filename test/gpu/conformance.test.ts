@@ -14,7 +14,7 @@ it.each(allCases.map((one) => [`${one.group}: ${one.name}`, one] as const))(
   async (_, one) => {
     const { liveBuffers, liveBytes } = gpu.stats();
     await one.run(gpu);
-    // Whatever a case does, it leaves nothing on the device.
+    // A case must leave nothing on the device.
     expect(gpu.stats()).toMatchObject({ liveBuffers, liveBytes });
   },
   240_000,

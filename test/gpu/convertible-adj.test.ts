@@ -59,7 +59,7 @@ describe('from host memory', () => {
 });
 
 describe('on the device', () => {
-  it('TensorFlow.js computes on what was sampled, and memory comes back', async () => {
+  it('TensorFlow.js computes on the sample, and its memory is released', async () => {
     await tf.setBackend('webgpu');
     const host = await sampler.sample(seeds, at);
     const sample = await sampler.sampleOnDevice(seeds, at);
@@ -83,7 +83,7 @@ describe('on the device', () => {
     expect(gpu.stats().liveBuffers).toBeLessThan(before);
   });
 
-  it('a sample that was released is refused', async () => {
+  it('a released sample is rejected', async () => {
     const sample = await sampler.sampleOnDevice(seeds, at);
     sample.release();
     expect(() => sample.adjs[0].toTfjs(tf)).toThrow(StateError);

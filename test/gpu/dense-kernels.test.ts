@@ -1,5 +1,5 @@
 /**
- * Kernels of the graphics processor against their twins where the operations' case tables do not reach: sizes that take
+ * GPU kernels against their CPU twins for sizes that the operations' case tables do not cover: those that take
  * several tiles, parts or workgroups, in every layout, and twice with the same bits.
  */
 import type { WebGpuTensorDevice } from 'skein/gpu';
@@ -54,7 +54,7 @@ async function both(
   return results;
 }
 
-/** Largest difference relative to max(1, |wanted|). */
+/** Returns the largest difference relative to max(1, |wanted|). */
 function worst(actual: TypedArray, wanted: TypedArray): number {
   let largest = actual.length === wanted.length ? 0 : Infinity;
   for (let i = 0; i < wanted.length; i++) {
@@ -84,7 +84,7 @@ describe('gemm on webgpu', () => {
     });
   }
 
-  it('cuts a long sum into parts, with equal bits every time', async () => {
+  it('splits a long sum into parts, with equal bits every time', async () => {
     const [m, n, k] = [9, 33, 3001];
     const args = [floats(m * k), floats(k * n), floats(n), floats(m * n), m, n, k, true, false, true];
     const copy = args.map((value) => (value instanceof Float32Array ? value.slice() : value));
@@ -165,7 +165,7 @@ describe('reductions on webgpu', () => {
     }
   });
 
-  it('lets NaN win, the first of equals too', async () => {
+  it('prefers NaN, and the first of equals', async () => {
     const x = new Float32Array(600).fill(2);
     await both('argReduce', [reduceCode.max, x, new Int32Array(1), 1, 600, 1], [2]);
     x[300] = NaN;
@@ -183,7 +183,7 @@ describe('rows on webgpu', () => {
   const ids = (n: number, rows: number): Int32Array =>
     Int32Array.from({ length: n }, () => random.nextInt(rows));
 
-  it('gathers, puts and leaves room beside', async () => {
+  it('gathers, puts, and gathers with a stride', async () => {
     const some = ids(40, 9);
     const x = floats(9 * 5);
     await both('gatherRows', [x, some, new Float32Array(40 * 5), 40, 20], [2]);
@@ -257,7 +257,7 @@ describe('optimiser steps on webgpu', () => {
 });
 
 describe('rows of many lengths on webgpu', () => {
-  // One lane, 32 lanes and a workgroup for a row.
+  // One lane, 32 lanes and a workgroup per row.
   it.each([
     [300, 5],
     [40, 100],

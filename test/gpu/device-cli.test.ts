@@ -1,4 +1,4 @@
-/** `storage.device_type: webgpu` from the command line: training, exit codes, what `skein info --gpu` shows. */
+/** `storage.device_type: webgpu` from the command line: training, exit codes, the output of `skein info --gpu`. */
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
@@ -30,7 +30,7 @@ const config = folder();
 writeFileSync(config, renderConfig(tinyConfig(dataset)));
 const train = (...more: string[]) => ['train', config, `--storage.model_dir=${folder()}`, '--json', ...more];
 
-it('trains on the device and ends by itself', () => {
+it('trains on the device and exits', () => {
   const { code, events, err } = skein(train('--storage.device_type=webgpu'));
   expect({ code, err: code === 0 ? '' : err }).toEqual({ code: 0, err: '' });
   expect(events[0]).toMatchObject({ event: 'config', device: 'webgpu' });

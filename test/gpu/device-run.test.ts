@@ -1,6 +1,6 @@
 /**
- * Whole runs with `storage.device_type: webgpu`: the same results as on the cpu, checkpoints that go on bit for bit, and what
- * happens where there is no device, or none any more.
+ * Whole runs with `storage.device_type: webgpu`: the same results as on the CPU, resuming from checkpoints bit for bit,
+ * and a missing or lost device.
  */
 import { existsSync } from 'node:fs';
 import { GpuDevice } from 'skein/gpu';
@@ -34,7 +34,7 @@ const classifier = {
   evaluation: { negative_sampling: { filtered: false } },
 };
 
-/** A configuration in a directory of its own, laid over `more`. */
+/** Writes a configuration merged with `more` to a new directory. */
 function configOn(type: string, dataset: string, more: object = {}, directory = folder()) {
   const { storage = {}, ...rest } = more as { storage?: object };
   return tinyConfig(dataset, {
@@ -48,7 +48,7 @@ const saved = { training: { checkpoint: { interval: 1 }, num_epochs: 3 } };
 
 const finished = new Map<object, string>();
 
-/** The directory of a run that nothing stopped. */
+/** Returns the directory of an uninterrupted run. */
 async function uninterrupted(more: object): Promise<string> {
   const known = finished.get(more) ?? (await run(configOn('webgpu', links, { ...saved, ...more }))).directory;
   finished.set(more, known);
@@ -86,20 +86,20 @@ describe('a run on webgpu', () => {
   it.each([
     ['in memory', {}],
     ['on the device', deviceMemory],
-  ])('that was cut off goes on from its checkpoint bit for bit, rows %s', async (_name, more) => {
+  ])('resumes from its checkpoint bit for bit after an interruption, rows %s', async (_name, more) => {
     const through = await uninterrupted(more);
     const directory = folder();
     const config = configOn('webgpu', links, { ...saved, ...more }, directory);
-    const cut = run(config, ({ event, epoch }) => {
-      if (event === 'epoch' && epoch === 2) throw new Error('cut off');
+    const interrupted = run(config, ({ event, epoch }) => {
+      if (event === 'epoch' && epoch === 2) throw new Error('interrupted');
     });
-    await expect(cut).rejects.toThrow('cut off');
+    await expect(interrupted).rejects.toThrow('interrupted');
     const training = { ...saved.training, resume_training: true };
     await run(configOn('webgpu', links, { ...saved, ...more, training }, directory));
     expect(await learned(directory)).toEqual(await learned(through));
   });
 
-  it('whose device is lost ends with the reason and goes on from its checkpoint', async () => {
+  it('whose device is lost ends with the reason and resumes from its checkpoint', async () => {
     const through = await uninterrupted(deviceMemory);
     const flush = GpuDevice.prototype.flush;
     let device: GpuDevice | null = null;
@@ -124,8 +124,8 @@ describe('a run on webgpu', () => {
   });
 });
 
-describe('without a graphics processor', () => {
-  it('webgpu is refused with advice, and nothing is left behind', async () => {
+describe('without a GPU', () => {
+  it('webgpu is rejected with advice, and no files remain', async () => {
     vi.stubEnv('SKEIN_GPU', '0');
     const directory = folder();
     const error = await run(configOn('webgpu', links, {}, directory)).catch((e: unknown) => e);

@@ -1,4 +1,7 @@
-/** Devices for tests: opened at will and ended after each test, their errors by reason, and programs that find none. */
+/**
+ * Devices for tests: opened on demand and destroyed after each test, reasons of their errors, and programs without a
+ * device.
+ */
 import { spawnSync } from 'node:child_process';
 import { type GpuDevice, type OpenGpuOptions, openGpuDevice } from 'skein/gpu';
 import { DeviceError } from 'skein/util';
@@ -6,7 +9,9 @@ import { afterEach, expect } from 'vitest';
 import { program } from '../programs.js';
 import type { RunResults } from './results.js';
 
-/** A way to open devices that are destroyed after the test; a process with a live device does not end. */
+/**
+ * Returns a function that opens devices and destroys them after the test; a process with a live device does not exit.
+ */
 export function deviceOpener(): (options?: OpenGpuOptions) => Promise<GpuDevice> {
   const opened: GpuDevice[] = [];
   afterEach(() => {
@@ -19,7 +24,7 @@ export function deviceOpener(): (options?: OpenGpuOptions) => Promise<GpuDevice>
   };
 }
 
-/** The reason that an error of the device gives. */
+/** Returns the reason of a device error. */
 export async function reasonOf(action: () => unknown): Promise<unknown> {
   try {
     await action();
@@ -30,7 +35,7 @@ export async function reasonOf(action: () => unknown): Promise<unknown> {
   return 'nothing was thrown';
 }
 
-/** What without-adapter.ts prints in an environment in which WebGPU finds nothing. */
+/** Returns the output of without-adapter.ts in an environment in which WebGPU finds no adapter. */
 export function runWithoutAdapter(env: Readonly<Record<string, string>>): {
   readonly error: object;
   readonly results: RunResults;

@@ -1,5 +1,5 @@
 /**
- * The example that trains on the graphics processor runs and ends with an accuracy: on a generated graph,
+ * The example that trains on the GPU runs and ends with an accuracy: on a generated graph,
  * and in the long suite on Cora where $SKEIN_DATA has it. The bounds are five points below what several seeds reach.
  */
 import { spawnSync } from 'node:child_process';

@@ -1,4 +1,4 @@
-/** What happens when a device is missing, goes away or is full: an error with a name, and nothing left behind. */
+/** A device that is missing, lost or out of memory: the error, and no memory left behind. */
 import { describe, expect, it } from 'vitest';
 import { deviceOpener, reasonOf, runWithoutAdapter } from './devices.js';
 import { results } from './results.js';
@@ -6,7 +6,7 @@ import { results } from './results.js';
 const open = deviceOpener();
 
 describe('a device that is lost', () => {
-  it('rejects reads under way and everything after, by name', async () => {
+  it('rejects reads in flight and later calls', async () => {
     const gpu = await open();
     const buffer = gpu.bufferOf(new Uint32Array(1000).fill(7), 'data');
     const reading = gpu.read(buffer);
@@ -22,7 +22,7 @@ describe('a device that is lost', () => {
     buffer.release();
   });
 
-  it('leaves other devices alone, and a new one can be opened', async () => {
+  it('does not affect other devices, and a new one can be opened', async () => {
     const [first, second] = [await open(), await open()];
     const kept = second.bufferOf(new Uint32Array([1, 2, 3]), 'kept');
     first.raw.destroy();
@@ -36,8 +36,8 @@ describe('a device that is lost', () => {
   });
 });
 
-describe('a device that is full', () => {
-  it('refuses by name, and goes on after a release', async () => {
+describe('a device that is out of memory', () => {
+  it('throws, and works after a release', async () => {
     const gpu = await open({ memoryBudget: 10_000 });
     const held = gpu.buffer(8000, 'held');
     expect(await reasonOf(() => gpu.buffer(8000, 'more'))).toBe('memory');
@@ -63,7 +63,7 @@ describe('no adapter', () => {
     ],
     ['SKEIN_GPU=0', { SKEIN_GPU: '0' }, /SKEIN_GPU=0 forbids it\. Unset it, or use the CPU/],
   ])(
-    '%s: an error that says what to do, and the results of a device without it',
+    '%s: an error with advice, and the same results without a device',
     async (_, env, message) => {
       const without = runWithoutAdapter(env);
       expect(without.error).toMatchObject({

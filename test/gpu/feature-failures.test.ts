@@ -1,6 +1,6 @@
 /**
- * Feature tables when the device is missing, lost or full. The rows are the same wherever they come from, so a run goes on
- * with a table that stays on the host.
+ * Feature tables when the device is missing, lost or out of memory. The rows are the same from any source, so a run
+ * continues with a table that stays on the host.
  */
 import { CGPUFeature } from 'skein/gpu';
 import { SparseMatrix } from 'skein/graph';
@@ -40,7 +40,7 @@ describe('malformed sizes', () => {
 });
 
 describe('a table that does not fit its graph', () => {
-  it('is refused whatever the size, with and without a device', async () => {
+  it('is rejected for any size, with and without a device', async () => {
     const small = { data: data.subarray(0, (rows - 1) * width), shape: [rows - 1, width] as const };
     for (const [gpu, size] of [
       [null, 0] as const,
@@ -75,7 +75,7 @@ describe('a table without a device', () => {
 });
 
 describe('a device that is lost', () => {
-  it('is named, and a table on the host goes on', async () => {
+  it('throws, and a table on the host works', async () => {
     const gpu = await open();
     let feature = await new CGPUFeature(graph, gpu, '4K').fromCpuTensor(table);
     expect(await read(feature, idsOf(0))).toEqual(rowsOf(idsOf(0)));
@@ -89,8 +89,8 @@ describe('a device that is lost', () => {
   });
 });
 
-describe('a device that is full', () => {
-  it('refuses a cache that does not fit, keeps nothing of it, and holds a smaller one', async () => {
+describe('a device that is out of memory', () => {
+  it('rejects a cache that does not fit, frees its memory, and accepts a smaller one', async () => {
     const gpu = await open({ memoryBudget: 40_000 });
     const large = new CGPUFeature(graph, gpu, '1G');
     expect(

@@ -1,4 +1,4 @@
-/** Rows of a feature table as tensors: where the table has its device, without a way over the host. */
+/** Rows of a feature table as tensors: on the table's device, without a copy through the host. */
 import { CGPUFeature, enableWebGpu } from 'skein/gpu';
 import { DeviceError, DTypeError, StateError } from 'skein/util';
 import { expect, it } from 'vitest';
@@ -33,7 +33,7 @@ it('rows on the host become tensors there, or are copied to a device', async () 
   tensors.release();
 });
 
-it('refuses another device, and elements that tensors on a device do not have', async () => {
+it('rejects another device, and element types that device tensors do not support', async () => {
   const [first, second] = [await open(), await open()];
   const tensors = await enableWebGpu(second);
   const feature = await new CGPUFeature(null, first, '1K').fromCpuTensor({ data, shape: [4, 3] });

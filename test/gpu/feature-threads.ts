@@ -1,6 +1,6 @@
 /**
- * A program for multi-feature.test.ts: one table for two threads with a device each. The main thread shares it; both threads
- * check rows, the first updates some, the second must see them. Prints what each thread found.
+ * A program for multi-feature.test.ts: one table for two threads with a device each. The main thread shares it; both
+ * threads check rows, the first updates some, the second must see them. Prints the result of each thread.
  */
 import { once } from 'node:events';
 import { isMainThread, parentPort, SHARE_ENV, Worker, workerData } from 'node:worker_threads';

@@ -16,7 +16,7 @@ function gradients(module: Linear): number[] {
   return module.parameters().flatMap((one) => [...(one.grad as Tensor).dataSync<Float32Array>()]);
 }
 
-/** One step of `sizes.length` workers over shares of the same 12 rows; `delays` say who comes when. */
+/** One step of `sizes.length` workers over shares of the same 12 rows; `delays` are their arrival times. */
 async function shared(sizes: readonly number[], delays: readonly number[]): Promise<number[][]> {
   manualSeed(9);
   const x = randn([12, 5]);
@@ -41,7 +41,7 @@ async function shared(sizes: readonly number[], delays: readonly number[]): Prom
 }
 
 describe('GradientAverage', () => {
-  it('gives every worker the gradient over all rows, in whatever order they come', async () => {
+  it('gives every worker the gradient over all rows, in any order of arrival', async () => {
     const [alone] = await shared([12], [0]);
     const [first, second] = await shared([7, 5], [0, 20]);
     expect(second).toEqual(first);
@@ -51,7 +51,7 @@ describe('GradientAverage', () => {
     expect(three[1]).toEqual(first);
   });
 
-  it('takes many steps, one meeting each', async () => {
+  it('takes many steps, one barrier each', async () => {
     const parameters = () => [parameter(zeros([4]))];
     const memory = gradientMemory(2, parameters());
     const worker = async (rank: number) => {
@@ -70,7 +70,7 @@ describe('GradientAverage', () => {
     expect(await Promise.all([worker(0), worker(1)])).toEqual([wanted, wanted]);
   });
 
-  it('does not wait for ever for a worker that is gone', async () => {
+  it('does not wait forever for a worker that has ended', async () => {
     const parameters = layer().parameters();
     const memory = gradientMemory(2, parameters);
     const patient = new GradientAverage(memory, { rank: 0, parameters });
@@ -83,7 +83,7 @@ describe('GradientAverage', () => {
     await expect(alone.step()).rejects.toThrow(CommError);
   });
 
-  it('refuses what does not fit', async () => {
+  it('rejects mismatched arguments', async () => {
     const parameters = layer().parameters();
     expect(() => gradientMemory(0, parameters)).toThrow(ValueError);
     expect(() => gradientMemory(2, [zeros([2], { dtype: 'f64' })])).toThrow(DTypeError);

@@ -1,4 +1,4 @@
-/** Every operation over a graph on the graphics processor against the CPU: values and gradients. */
+/** Every operation over a graph on the GPU against the CPU: values and gradients. */
 import { Graph } from 'skein/graph';
 import type { Tensor } from 'skein/tensor';
 import { describe, it } from 'vitest';
@@ -9,7 +9,9 @@ import { useWebGpu } from './use-webgpu.js';
 
 useWebGpu();
 
-/** Nodes 0 and 1 get and send more edges than one invocation should walk; the rest has few, node 5 none. */
+/**
+ * Nodes 0 and 1 have more incoming and outgoing edges than one invocation should walk; the rest has few, node 5 none.
+ */
 function hubGraph(): Graph {
   const src: number[] = [];
   const dst: number[] = [];

@@ -1,5 +1,5 @@
 /**
- * Every graph layer on the graphics processor against the CPU: results, gradients of the input and of the parameters, on
+ * Every graph layer on the GPU against the CPU: results, gradients of the input and of the parameters, on
  * whole graphs (multi-edges, self loops, isolated nodes, weights), a graph without edges, and a sampled block.
  */
 import type { Features } from 'skein/gnn';
@@ -34,7 +34,7 @@ interface Outcome {
   readonly gradients: ReadonlyMap<string, Tensor | null>;
 }
 
-/** Runs a layer forward and backward where `place` puts things. */
+/** Runs a layer forward and backward on the device to which `place` moves tensors. */
 async function outcome(
   spec: LayerCase,
   graph: MessageGraph,

@@ -20,14 +20,14 @@ beforeAll(async () => {
 });
 afterAll(() => gpu?.destroy());
 
-/** What is in use, after all reports have come in. */
+/** Returns the memory in use, after all reports have arrived. */
 async function inUse(): Promise<{ buffers: number; bytes: number }> {
   await gpu.finish();
   const { liveBuffers, liveBytes } = gpu.stats();
   return { buffers: liveBuffers, bytes: liveBytes };
 }
 
-/** Runs `step` some times; as many buffers must be in use after each as after the first `settled` ones. */
+/** Runs `step` `times` times; the number of buffers in use must stay as after the first `settled` steps. */
 async function repeat(times: number, settled: number, step: (i: number) => Promise<void>): Promise<void> {
   for (let i = 0; i < settled; i++) await step(i);
   const { buffers } = await inUse();
@@ -36,7 +36,7 @@ async function repeat(times: number, settled: number, step: (i: number) => Promi
     await step(i);
     expect((await inUse()).buffers).toBe(buffers);
   }
-  // Memory kept for reuse settles: it is not the place where a leak hides.
+  // Memory kept for reuse reaches a fixed size, so a leak would show.
   expect(gpu.stats().idleBytes).toBeLessThan(4 * idleBytes + 2 ** 20);
 }
 
@@ -59,7 +59,7 @@ describe('memory of a device', () => {
     const sampler = new GPUSampler(gpu, graph, { sizes: [4, 3], seed: 1 });
     const feature = new CGPUFeature(graph, gpu, '1K');
     await feature.fromCpuTensor({ data: table, shape: [numNodes, width] });
-    // Memory on the way is kept for the next batch, as large as the largest so far.
+    // Staging memory is kept for the next batch, as large as the largest so far.
     await repeat(20, 5, async (step) => {
       (await feature.get(seedsOf(step))).release();
       const sample = await sampler.sampleOnDevice(seedsOf(step), { step });

@@ -1,5 +1,5 @@
 /**
- * Marius's batch life cycle on the graphics processor: the same losses, batch by batch, and the same rows in the end as on
+ * Marius's batch life cycle on the GPU: the same losses, batch by batch, and the same rows in the end as on
  * the CPU, with the node table in memory and on the device.
  */
 import { PreparedDataset } from 'skein/data';
@@ -22,7 +22,7 @@ import { useWebGpu } from './use-webgpu.js';
 const folder = scratch();
 const webgpu = useWebGpu();
 
-/** Relative to max(1, |expected|). */
+/** Tolerance relative to max(1, |expected|). */
 const tolerance = 1e-4;
 
 const links = writeLinks(folder());
@@ -98,7 +98,7 @@ async function outcome(parts: Parts, losses: number[]): Promise<Outcome> {
   return { losses, rows: values, metrics };
 }
 
-/** The loop as Marius's own documentation writes it, with what must be awaited. */
+/** The training loop of Marius's documentation, with awaits. */
 async function byHand(parts: Parts, epochs: number, place: number): Promise<Outcome> {
   const { batcher, model } = parts;
   const losses: number[] = [];
@@ -122,7 +122,7 @@ async function byHand(parts: Parts, epochs: number, place: number): Promise<Outc
   return outcome(parts, losses);
 }
 
-/** The same parts with the trained rows on the webgpu.device. */
+/** Returns the parts with the trained rows on webgpu.device. */
 function onDevice(parts: Parts, config: ReturnType<typeof tinyConfig>): Parts {
   const { storage } = parts;
   const embeddings = new DeviceEmbeddings(storage.embeddings as BufferedEmbeddings, webgpu.device);
@@ -162,7 +162,7 @@ describe.each(cases)('%s', (_name, dataset, more) => {
     expectClose(await byHand(parts, 2, 0), want);
   });
 
-  // Without trained rows there is nothing to keep there.
+  // Without trained rows there is no node table.
   if (config.model.encoder.embedding_dim > 0)
     it('and with the node table on the device', async () => {
       const parts = onDevice(await setUp(config, folder()), config);
@@ -203,7 +203,7 @@ it('initializeStorage puts DEVICE_MEMORY on the device that it is given', async 
   expect(none.table).not.toBeInstanceOf(DeviceEmbeddings);
 });
 
-it('a trainer runs the same cycle, and memory of the device is given back', async () => {
+it('a trainer runs the same cycle, and device memory is released', async () => {
   const config = tinyConfig(links);
   const want = await byHand(await setUp(config, folder()), 2, -1);
   const parts = await setUp(config, folder());
@@ -220,7 +220,7 @@ it('a trainer runs the same cycle, and memory of the device is given back', asyn
   expectClose(await outcome(parts, losses), want);
 });
 
-it('a pipeline gives what it gives on the CPU', async () => {
+it('a pipeline gives the same results as on the CPU', async () => {
   const config = tinyConfig(links);
   const trained = async (place: 'cpu' | 'webgpu'): Promise<Outcome> => {
     const parts = await setUp(config, folder());

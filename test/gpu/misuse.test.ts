@@ -1,6 +1,6 @@
 /**
- * What callers do wrong: release while something is under way, rows that a store did not gather, ids of another device.
- * Each is named, no rows or batches are wrong, and no device memory stays behind.
+ * Misuse: release with work in flight, stores that return wrong rows, ids of another device.
+ * Each throws, no rows or batches are wrong, and no device memory remains in use.
  */
 import {
   CGPUFeature,
@@ -23,7 +23,7 @@ const graph = skewedGraph(200, 3000);
 const open = deviceOpener();
 const [rows, width] = [20, 3];
 
-/** A store that only gathers, as told. */
+/** A store with the given `gather` only. */
 function storeOf(gather: (ids: Int32Array) => Promise<unknown>): RowStore<Float32Array> {
   return { rows, width, dtype: 'f32', gather } as unknown as RowStore<Float32Array>;
 }
@@ -33,7 +33,7 @@ describe('samplers', () => {
     { table: 'dense' as const },
     { table: 'hash' as const },
     { table: 'dense' as const, reserveEdges: 0 },
-  ])('released with a batch under way, refuse it by name ($table)', async (options) => {
+  ])('released with a batch in flight, reject it ($table)', async (options) => {
     const gpu = await open();
     const sampler = new GPUSampler(gpu, graph, { sizes: [-1, -1], ...options });
     const drawn = sampler.sample([1, 2]);
@@ -43,7 +43,7 @@ describe('samplers', () => {
     expect(gpu.stats().liveBuffers).toBe(0);
   });
 
-  it('that are refused keep no device memory', async () => {
+  it('that cannot be created keep no device memory', async () => {
     const gpu = await open();
     expect(() => new GPUSampler(gpu, graph, { sizes: [-2] })).toThrow(ValueError);
     expect(() => new MultiGPUSampler([gpu, null as never], graph)).toThrow(/GpuDevice/);
@@ -51,13 +51,13 @@ describe('samplers', () => {
     const whole = new GPUSampler(gpu, graph);
     const bytes = gpu.stats().liveBytes;
     whole.release();
-    // Room for the graph and not for its table of nodes.
+    // Memory for the graph and not for its node entries.
     const full = await open({ memoryBudget: bytes - 4 });
     expect(await reasonOf(() => new GPUSampler(full, graph))).toBe('memory');
     expect(full.stats().liveBuffers).toBe(0);
   });
 
-  it('that go on with the CPU sample the seeds of the call, whatever the array holds by then', async () => {
+  it('that continue on the CPU sample the seeds of the call, even if the array was changed', async () => {
     const gpu = await open();
     const sampler = await openSampler(graph, { gpu, sizes: [3], seed: 1, onFallback: () => {} });
     const seeds = Int32Array.of(1, 2);
@@ -90,7 +90,7 @@ describe('feature tables', () => {
     ['more rows', async () => new Float32Array(100)],
     ['another type', async (ids: Int32Array) => new Float64Array(ids.length * width)],
     ['nothing', async () => undefined],
-  ])('refuse a store that gathers %s', async (_, gather) => {
+  ])('reject a store that gathers %s', async (_, gather) => {
     const gpu = await open();
     const feature = await new CGPUFeature(null, gpu, 2 * width * 4).fromCpuTensor(storeOf(gather));
     const { liveBuffers } = gpu.stats();
@@ -100,27 +100,27 @@ describe('feature tables', () => {
     await expect(onHost.get([1, 2, 3])).rejects.toThrow(/what the row store gathered/);
   });
 
-  it('released with rows under way, refuse them by name', async () => {
+  it('released with rows in flight, reject them', async () => {
     const gpu = await open();
-    let go = () => {};
+    let resume = () => {};
     const wait = new Promise<void>((resolve) => {
-      go = resolve;
+      resume = resolve;
     });
     const gather = (ids: Int32Array) => wait.then(() => new Float32Array(ids.length * width));
     const feature = await new CGPUFeature(null, gpu, 2 * width * 4).fromCpuTensor(storeOf(gather));
     const asked = [1, 2, 3, 4].map((id) => feature.get([id]));
     feature.release();
-    go();
+    resume();
     for (const { status, ...rest } of await Promise.allSettled(asked)) {
       expect(status).toBe('rejected');
       expect((rest as { reason: Error }).reason.message).toMatch(/CGPUFeature: .*after release\(\)/);
     }
     expect(gpu.stats().liveBuffers).toBe(0);
-    // Nothing of it is reported to whoever comes next.
+    // No error is reported to the next caller.
     await gpu.finish();
   });
 
-  it('updated twice at a time, have the last rows on the host and on the device', async () => {
+  it('with two concurrent updates, have the last rows on the host and on the device', async () => {
     const gpu = await open();
     const host = new Float32Array(rows * width);
     const delays = [30, 0];
@@ -141,7 +141,7 @@ describe('feature tables', () => {
     expect([...rowOf(4), ...(await block.toHost())]).toEqual([2, 2, 2, 2, 2, 2]);
   });
 
-  it('keep one of two tables that they are given at the same time', async () => {
+  it('keep one of two tables that are set concurrently', async () => {
     const gpu = await open();
     const feature = new CGPUFeature(null, gpu, 2 * width * 4);
     const table = (value: number) => ({
@@ -156,7 +156,7 @@ describe('feature tables', () => {
     expect(gpu.stats().liveBuffers).toBe(0);
   });
 
-  it('refuse ids of another device, more ids than there are, and shapes that are none', async () => {
+  it('reject ids of another device, out-of-range counts, and invalid shapes', async () => {
     const [gpu, other] = [await open(), await open()];
     const data = new Float32Array(rows * width);
     const feature = await new CGPUFeature(null, gpu, '1K').fromCpuTensor({ data, shape: [rows, width] });
@@ -171,7 +171,7 @@ describe('feature tables', () => {
       await expect(feature.fromCpuTensor({ data, shape } as never)).rejects.toThrow(/fromCpuTensor: .*shape/);
   });
 
-  it('refuse what is not the result of share()', async () => {
+  it('reject values that are not the result of share()', async () => {
     const table = { data: new Float32Array(6), shape: [2, 3] as const };
     const shared = (await new MultiCGPUFeature(0, [], 0, null).fromCpuTensor(table)).share();
     for (const wrong of [
@@ -186,7 +186,7 @@ describe('feature tables', () => {
     await MultiCGPUFeature.fromShared(shared, 0, [null]);
   });
 
-  it('say that the device is lost, not that the cache is too large', async () => {
+  it('report that the device is lost, not that the cache is too large', async () => {
     const gpu = await open();
     const feature = new CGPUFeature(null, gpu, '1K');
     gpu.destroy();
@@ -204,7 +204,7 @@ it('a view of memory that its owner destroyed is not read as zeros', async () =>
   await gpu.finish();
 });
 
-it('wishes that no adapter meets are device errors', async () => {
+it('requests that no adapter satisfies are device errors', async () => {
   expect(await reasonOf(() => openGpuDevice({ adapter: 'no such adapter' }))).toBe('no-adapter');
   await expect(openGpuDevice({ limits: { maxBufferSize: -1 } })).rejects.toThrow(/limits\.maxBufferSize/);
 });

@@ -1,5 +1,5 @@
 /**
- * Models train on the graphics processor as on the CPU: the same losses epoch by epoch, the same accuracy, on whole graphs
+ * Models train on the GPU as on the CPU: the same losses epoch by epoch, the same accuracy, on whole graphs
  * and on sampled blocks, and without holding on to device memory.
  */
 import { existsSync } from 'node:fs';
@@ -18,7 +18,7 @@ import { tolerance } from './compare-on-gpu.js';
 import { useWebGpu } from './use-webgpu.js';
 
 const webgpu = useWebGpu();
-/** So many steps show a wrong gradient; differences that grow slowly are for the long suite. */
+/** Enough steps to show a wrong gradient; differences that grow slowly are for the long suite. */
 const epochs = isWide ? 12 : 4;
 
 /** 300 nodes of three kinds, with noisy features. */
@@ -142,7 +142,7 @@ describe('trainNodeClassifier', () => {
         expect(Math.abs(got.history[i].validLoss - validLoss), `epoch ${i}`).toBeLessThan(tolerance);
       }
       expect(got.test).toEqual(want.test);
-      // What stays: parameters, the optimiser's two moments, gradients, statistics, and structures of graphs.
+      // Remaining memory: parameters, the optimiser's two moments, gradients, statistics, and structures of graphs.
       if (!sampled) expect(webgpu.gpu.stats().liveBuffers - live).toBeLessThan(60);
     },
     240_000,
@@ -168,7 +168,7 @@ describe('memory of the device', () => {
     expect(new Set(live.slice(2)).size).toBe(1);
   });
 
-  it('keeps the structures of so many blocks and no more', () => {
+  it('caches the structures of a bounded number of blocks', () => {
     const layer = new GCNConv(12, 4).to('webgpu');
     const x = put(data.features, 'webgpu') as Tensor;
     const sampler = new NeighborSampler(data.graph, { fanouts: [4] });

@@ -14,7 +14,7 @@ const makeTable = (): Float32Array => Float32Array.from({ length: rows * width }
 const pick = (data: Float32Array, ids: Int32Array): number[] =>
   [...ids].flatMap((id) => [...data.subarray(id * width, (id + 1) * width)]);
 
-/** Everybody knows three others. */
+/** A graph in which every node has three neighbours. */
 function graph() {
   const random = new Random(3);
   const indptr = Int32Array.from({ length: rows + 1 }, (_, v) => 3 * v);
@@ -70,7 +70,7 @@ describe('MultiCGPUFeature', () => {
     expect(cached).toBe(0.2);
   }, 240_000);
 
-  it('takes a table from shared memory as it lies there, and one from a store', async () => {
+  it('takes a table from shared memory without a copy, and one from a store', async () => {
     const shared = new Float32Array(new SharedArrayBuffer(4 * rows * width));
     shared.set(makeTable());
     const features = await new MultiCGPUFeature(0, [null], 0, null).fromCpuTensor({
@@ -90,7 +90,7 @@ describe('MultiCGPUFeature', () => {
 });
 
 describe('CGPUFeature', () => {
-  it('answers nodes that a sampler left on the device, from a store in any precision', async () => {
+  it('gathers nodes that a sampler left on the device, from a store in any precision', async () => {
     const gpu = await open();
     const sampler = new GPUSampler(gpu, graph(), { sizes: [3, 2], seed: 2 });
     for (const dtype of ['f32', 'f16'] as const) {
@@ -116,7 +116,7 @@ describe('CGPUFeature', () => {
     sampler.release();
   });
 
-  it('says what was asked for when the device is full, and leaves nothing there', async () => {
+  it('reports the request when the device is out of memory, and leaves nothing there', async () => {
     const gpu = await open({ memoryBudget: 20_000 });
     const feature = new CGPUFeature(graph(), gpu, '1M');
     const wide = new Float32Array(rows * 100);
@@ -127,7 +127,7 @@ describe('CGPUFeature', () => {
     expect(await reasonOf(() => feature.fromCpuTensor({ data: wide, shape: [rows, 100] }))).toBe('memory');
   });
 
-  it('a device that is lost is named; the table goes on without one', async () => {
+  it('a lost device throws; the table works without one', async () => {
     const gpu = await open();
     const data = makeTable();
     const feature = await new CGPUFeature(graph(), gpu, 1000).fromCpuTensor({ data, shape: [rows, width] });

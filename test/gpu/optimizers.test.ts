@@ -1,4 +1,4 @@
-/** Optimisers over parameters on the graphics processor: the same steps as on the CPU, gradient rows too; saving and loading. */
+/** Optimisers over parameters on the GPU: the same steps as on the CPU, gradient rows too; saving and loading. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -75,7 +75,7 @@ describe.each(Object.keys(optimizers) as Name[])('%s on webgpu', (name) => {
     expect(await worst(there, here)).toBeLessThan(1e-5);
   });
 
-  it('goes on after saving and loading, and after a move', async () => {
+  it('continues after saving and loading, and after a move', async () => {
     const path = join(folder, `${name}.safetensors`);
     const through = new Net();
     steps(through, optimizers[name](through), batches);
@@ -97,7 +97,7 @@ describe.each(Object.keys(optimizers) as Name[])('%s on webgpu', (name) => {
   });
 });
 
-it('steps give their memory back', async () => {
+it('steps release their memory', async () => {
   const net = new Net().to('webgpu');
   const optimizer = optimizers.adam(net);
   steps(net, optimizer, batches);

@@ -1,4 +1,4 @@
-/** A small run of all parts, on a device or without one, as plain numbers that can be compared. */
+/** A small run of sampling, features and a model, on a device or without one, as plain numbers. */
 import { GCN } from 'skein/gnn';
 import { CGPUFeature, enableWebGpu, type GpuDevice, openSampler } from 'skein/gpu';
 import { fromTypedArray, manualSeed, noGrad, type Tensor } from 'skein/tensor';
@@ -14,7 +14,7 @@ export interface RunResults {
 
 const [numNodes, width] = [120, 5];
 
-/** @param gpu null leaves it to Skein what to do without one. */
+/** @param gpu null runs Skein's fallbacks */
 export async function results(gpu: GpuDevice | null): Promise<RunResults> {
   const graph = skewedGraph(numNodes, 900);
   const table = Float32Array.from({ length: numNodes * width }, (_, i) => Math.sin(i));
@@ -37,7 +37,7 @@ export async function results(gpu: GpuDevice | null): Promise<RunResults> {
   return { engine, nodes: [...allNode], edges: adjs.flatMap(({ eId }) => [...eId]), rows, scores };
 }
 
-/** A model on the device, or where tensors are without one. */
+/** Returns a model's scores, computed on the device or on the CPU. */
 async function scoresOf(gpu: GpuDevice | null, table: Float32Array, graph: ReturnType<typeof skewedGraph>) {
   const tensors = gpu === null ? null : await enableWebGpu(gpu);
   const device = gpu === null ? 'cpu' : 'webgpu';

@@ -1,6 +1,6 @@
 /**
- * Sampling when the device is missing, lost or full. The CPU's sampler draws the same batches, so a run that goes on there
- * gives the results it would have given.
+ * Sampling when the device is missing, lost or out of memory. The CPU's sampler draws the same batches, so a run that
+ * continues there gives the results it would have given.
  */
 import { GPUSampler } from 'skein/gpu';
 import { type Batch, NeighborSampler } from 'skein/sample';
@@ -18,14 +18,14 @@ const cpu = new NeighborSampler(graph, { fanouts, seed: 3 });
 const open = deviceOpener();
 
 describe('a device that is lost while it samples', () => {
-  it('is named, and the CPU goes on with the very batches', async () => {
+  it('throws, and the CPU continues with the same batches', async () => {
     const gpu = await open();
     const sampler = new GPUSampler(gpu, graph, { sizes: fanouts, seed: 3 });
     const batches: Batch[] = [];
     let lostAt = -1;
     for (let step = 0; step < 6; step++) {
       const drawn = sampler.sampleAsync(seedsOf(step), { step });
-      // Not through Skein, while the batch is under way: as if the driver had reset.
+      // Not through Skein, while the batch is in flight: as if the driver had reset.
       if (step === 3) gpu.raw.destroy();
       try {
         batches.push(await drawn);
@@ -43,14 +43,14 @@ describe('a device that is lost while it samples', () => {
   });
 });
 
-describe('a device that is full', () => {
-  it('refuses a graph that does not fit, and keeps nothing of it', async () => {
+describe('a device that is out of memory', () => {
+  it('rejects a graph that does not fit, and frees its memory', async () => {
     const gpu = await open({ memoryBudget: 4096 });
     expect(await reasonOf(() => new GPUSampler(gpu, graph, { sizes: fanouts }))).toBe('memory');
     expect(gpu.stats()).toMatchObject({ liveBuffers: 0, liveBytes: 0 });
   });
 
-  it('refuses a batch that does not fit, and draws a smaller one after it', async () => {
+  it('rejects a batch that does not fit, and draws a smaller one after it', async () => {
     const roomy = await open();
     const first = new GPUSampler(roomy, graph, { sizes: fanouts });
     const gpu = await open({ memoryBudget: roomy.stats().liveBytes + 20_000 });

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { skewedGraph } from '../sample/graphs.js';
 import { startSamplerWorker } from './sampler-worker.js';
 
-it('workers made from a shared sampler draw its batches', { timeout: 240_000 }, async () => {
+it('workers created from a shared sampler draw its batches', { timeout: 240_000 }, async () => {
   const gpu = await openGpuDevice();
   const graph = skewedGraph(200, 3000);
   const sampler = new MultiGPUSampler(gpu, graph, { sizes: [5, 3], seed: 7 });

@@ -1,4 +1,4 @@
-/** A worker thread that samples on a device of its own over the graph of the main thread. */
+/** A worker thread that samples on a separate device over the graph of the main thread. */
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 import { MultiGPUSampler, openGpuDevice, type SharedSampler } from 'skein/gpu';
 import { program } from '../programs.js';
@@ -8,7 +8,7 @@ interface Task {
   readonly batches: readonly Int32Array[];
 }
 
-/** What came of each batch, and whether the graph was taken over without a copy. */
+/** The result of each batch, and whether the graph was used without a copy. */
 export interface WorkerSamples {
   readonly isShared: boolean;
   readonly samples: readonly { readonly allNode: Int32Array; readonly eId: Int32Array }[];

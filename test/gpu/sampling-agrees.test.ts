@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => gpu?.destroy());
 
-/** Options drawn from everything that all three engines know. */
+/** Returns random options that all three engines support. */
 function drawOptions(random: Random, numEdges: number): NeighborSamplerOptions {
   const sizes = [-1, 0, 1, 2, 3, 5, 10, 70];
   const fanouts = Array.from({ length: 1 + random.nextInt(3) }, () => sizes[random.nextInt(sizes.length)]);

@@ -1,12 +1,12 @@
 /**
- * The runner of tests that need a WebGPU adapter: where there is none, a file is not loaded but stands in the report as one
- * skipped test that says why (scripts/probe-gpu.mjs).
+ * The runner of tests that need a WebGPU adapter: without one, a file is not loaded but appears in the report as one
+ * skipped test with the reason (scripts/probe-gpu.mjs).
  */
 import { inject, TestRunner, test } from 'vitest';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Why there is no adapter; '' when there is one. */
+    /** Reason why there is no adapter; '' if there is one. */
     withoutGpu: string;
   }
 }

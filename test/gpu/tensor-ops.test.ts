@@ -1,6 +1,6 @@
 /**
- * Every operation of the case tables on the graphics processor against the CPU: values and gradients. Operations that the
- * device does not have are listed, and must refuse by name.
+ * Every operation of the case tables on the GPU against the CPU: values and gradients. Operations that the
+ * device does not support are listed, and must throw.
  */
 import { scope } from 'skein/tensor';
 import { describe, expect, it } from 'vitest';
@@ -13,7 +13,7 @@ import { makeInputs } from '../ops/check.js';
 import { compareOnGpu } from './compare-on-gpu.js';
 import { useWebGpu } from './use-webgpu.js';
 
-/** What the device refuses, as `op` or `op: case`. */
+/** Operations without a GPU kernel, as `op` or `op: case`. */
 const onlyOnCpu = new Set<string>([
   // Its angles are formed in double, so that long spans of time keep their phase; temporal models run on the CPU.
   'timeEncode',
@@ -38,7 +38,7 @@ describe.each(byOp)('%s on webgpu', (op, list) => {
   const isRefused = (c: OpCase): boolean => onlyOnCpu.has(op) || onlyOnCpu.has(`${op}: ${c.name}`);
   const computed = list.filter((c) => !isRefused(c)).map((c) => [c.name, c] as const);
   const refused = list.filter(isRefused).map((c) => [c.name, c] as const);
-  it.each(refused)('%s is refused by name', (_name, spec) => refuse(spec));
+  it.each(refused)('%s throws', (_name, spec) => refuse(spec));
   it.each(computed)('%s', (_name, spec) => compareOnGpu(spec, false));
   it.each(computed.slice(0, 2))('%s, strided', (_name, spec) => compareOnGpu(spec, true));
 });

@@ -1,4 +1,4 @@
-/** Training on the graphics processor: the CPU's losses, masks and statistics, gradients bounded where they are, and flat memory. */
+/** Training on the GPU: losses, masks and statistics of the CPU, gradient clipping, and constant memory. */
 import {
   Adam,
   BatchNorm1d,
@@ -106,7 +106,7 @@ describe('training on webgpu', () => {
     }
   });
 
-  it('counts masks, weights and every reduction as the CPU does', async () => {
+  it('applies masks, weights and every reduction as the CPU does', async () => {
     const mask = Uint8Array.from(labels, (_, i) => (i % 4 === 0 ? 0 : 1));
     for (const reduction of ['mean', 'sum', 'none'] as const) {
       const options = { mask, weight: [1, 0.5, 2], reduction };
@@ -120,7 +120,7 @@ describe('training on webgpu', () => {
     expectClose(await bce.data(), bceLoss(chances, targets).dataSync());
   });
 
-  it('drops what the CPU drops', async () => {
+  it('drops the same elements as the CPU', async () => {
     manualSeed(4);
     const wanted = dropout(features, 0.3).dataSync();
     manualSeed(4);
@@ -151,7 +151,7 @@ describe('training on webgpu', () => {
 });
 
 describe('layers on webgpu', () => {
-  it('start states, hide keys and stop padding where their input is', async () => {
+  it('create states and masks on the device of their input', async () => {
     const random = new Random(6);
     const gru = new GRUCell(12, 5, { random });
     const wanted = gru.forward(features).dataSync();
@@ -209,7 +209,7 @@ describe('gradients on webgpu', () => {
     expectClose(clipGradNormTensor(made('cpu'), 0.5).dataSync(), [wanted]);
   });
 
-  it('are cut to bounds', async () => {
+  it('are clamped to bounds', async () => {
     const [here, there] = [made('cpu'), made('webgpu')];
     clipGradValue(here, 0.2);
     clipGradValue(there, 0.2);
@@ -234,21 +234,21 @@ describe('gradients on webgpu', () => {
     }).toThrow(/one device/);
   });
 
-  it('are refused by AMSGrad by name', () => {
+  it('are rejected by AMSGrad', () => {
     const params = made('webgpu');
     expect(() => new Adam(params, { amsgrad: true }).step()).toThrow(/amsgrad/);
   });
 });
 
-describe('values and places', () => {
-  it('names the way to a value that must be awaited', () => {
+describe('values and devices', () => {
+  it('tells how to await a value', () => {
     const t = tensor([3]).to('webgpu');
     for (const read of [() => t.item(), () => t.dataSync(), () => t.toArray()])
       expect(read).toThrow(/await t\.data\(\)/);
     expect(t.toString()).toContain('on webgpu');
   });
 
-  it('makes tensors in memory, also inside an operation on the device', () => {
+  it('creates tensors in memory, also inside an operation on the device', () => {
     const places: unknown[] = [];
     const probe = defineOp({
       name: 'probe',

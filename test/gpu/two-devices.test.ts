@@ -23,7 +23,7 @@ const graph = skewedGraph(numNodes, 500);
 const data = Float32Array.from({ length: numNodes * width }, (_, i) => Math.sin(1.7 * i));
 const labels = Int32Array.from({ length: numNodes }, (_, v) => v % 3);
 
-/** Parameters after six batches of 15 seeds, cut among the devices; all neighbours take part. */
+/** Returns the parameters after six batches of 15 seeds, split among the devices, with all neighbours. */
 async function train(devices: readonly GpuDevice[]): Promise<number[][]> {
   const sampler = new MultiGPUSampler(devices, graph, { sizes: [-1, -1] });
   const features = new MultiCGPUFeature(0, devices, '1K', graph, {
@@ -44,7 +44,7 @@ async function train(devices: readonly GpuDevice[]): Promise<number[][]> {
     const average = new GradientAverage(memory, { rank, parameters });
     for (let step = 0; step < 6; step++) {
       const batch = Int32Array.from({ length: 15 }, (_, i) => 15 * step + i);
-      // The last of two devices gets the larger part.
+      // The last of two devices gets the larger share.
       const cut = (r: number): number => Math.floor((batch.length * r) / devices.length);
       const seeds = batch.subarray(cut(rank), cut(rank + 1));
       const { blocks, nodeIds } = await sampler.sampleAsync(seeds, rank, { step });
@@ -69,7 +69,7 @@ async function train(devices: readonly GpuDevice[]): Promise<number[][]> {
   return learnt;
 }
 
-it('two devices with half a batch each take the steps of one with all of it, within 1e-5', async () => {
+it('two devices with half a batch each take the same steps as one with the whole batch, within 1e-5', async () => {
   const [alone] = await train([await open()]);
   const [first, second] = await train([await open(), await open()]);
   expect(second).toEqual(first);
@@ -92,6 +92,6 @@ const runExample = () => {
 // Three devices compile their shaders each, which takes a software adapter 15 s.
 if (isWide)
   it(
-    'examples/gpu/two-devices: a worker per device, sampled shares, the model of one within 1e-5',
+    'examples/gpu/two-devices: one worker per device, sampled shares, the model of one device within 1e-5',
     runExample,
   );

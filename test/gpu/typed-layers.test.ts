@@ -1,6 +1,6 @@
 /**
- * Layers over several node types, pooling and whole models with other parts than the layers of `layers.test.ts`, on the
- * graphics processor against the CPU: results and gradients of parameters and inputs.
+ * Layers over several node types, pooling and models with components not covered by `layers.test.ts`, on the
+ * GPU against the CPU: results and gradients of parameters and inputs.
  */
 import {
   AttentionalPool,
@@ -176,7 +176,7 @@ it.each(cases.map((c) => [c.name, c] as const))('%s on webgpu as on the CPU', as
     expect(worstError(got.get(name) as Tensor, value), name).toBeLessThan(tolerance);
 });
 
-it('what works on values in memory refuses others by name', () => {
+it('functions on values in memory reject device tensors', () => {
   const probabilities = rows(17, 3).to('webgpu');
   expect(() => correctAndSmooth(graph, probabilities, new Int32Array(17), [0])).toThrow(
     'correctAndSmooth: expected probabilities in memory, got some on webgpu',

@@ -1,4 +1,4 @@
-/** A device for tensors for the tests of one file, ended with them. */
+/** A tensor device for the tests of one file, destroyed after them. */
 import { enableWebGpu, type GpuDevice, openGpuDevice, type WebGpuTensorDevice } from 'skein/gpu';
 import { afterAll, beforeAll } from 'vitest';
 

@@ -1,6 +1,6 @@
 /**
- * Started by failures.test.ts where WebGPU finds no adapter: prints as JSON how opening a device fails, and what samplers,
- * feature tables and models give then.
+ * Started by failures.test.ts without a WebGPU adapter: prints as JSON how opening a device fails, and the results of
+ * samplers, feature tables and models without it.
  */
 import { openGpuDevice } from 'skein/gpu';
 import { DeviceError } from 'skein/util';

@@ -1,6 +1,7 @@
 /**
- * Builds pages for production (minified, unused code dropped) with one bundler, as its manual says for a page: no polyfill,
- * no alias, no plugin beyond what resolves packages. Copied into a folder where the bundlers are installed and run as
+ * Builds pages for production (minified, unused code dropped) with one bundler, as its manual describes for a page: no
+ * polyfill, no alias, no plugin beyond what resolves packages. Copied into a folder where the bundlers are installed
+ * and run as
  *   node bundle-pages.mjs <bundler> <output folder> <page.js> …
  * Prints one JSON object: the warnings of each page.
  */
@@ -51,7 +52,7 @@ const bundlers = {
     const stats = await new Promise((resolve, reject) => {
       const output = { path: folder, filename: basename(page), module: true };
       const options = { mode: 'production', target: ['web', 'es2022'], entry: page, output };
-      // A page that trains is larger than what Webpack would like a page to be.
+      // A page that trains exceeds Webpack's default size limit.
       const ran = (error, result) => (error ? reject(error) : resolve(result));
       webpack({ ...options, experiments: { outputModule: true }, performance: { hints: false } }, ran);
     });

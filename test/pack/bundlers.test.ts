@@ -1,6 +1,6 @@
 /**
- * Pages with each part of the package, built for production by four bundlers and run in Chromium: every page trains, and no
- * bundler warns. The bundlers are installed here, because nothing else needs them.
+ * Pages with each entry of the package, built for production by four bundlers and run in Chromium: every page trains,
+ * and no bundler warns. The bundlers are installed here, because no other test needs them.
  */
 import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -39,7 +39,7 @@ describe.each(bundlers)('%s', (bundler) => {
   beforeAll(async () => {
     pages = buildPages(join(project, 'bundle-pages.mjs'), bundler, project, paths);
     page = await openPage({ html: '<!doctype html><title>Skein</title>', script: '', files: pages.built });
-    // Rollup and Webpack take a minute or two, and many times that beside other work.
+    // Rollup and Webpack take a minute or two, and much longer next to other work.
   }, 3_600_000);
   afterAll(() => page?.close());
 

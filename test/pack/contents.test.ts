@@ -1,4 +1,4 @@
-/** What is in the packed package: all that it names, nothing that it does not need. */
+/** The contents of the packed package: every file that it refers to, and no unneeded file. */
 import { readFileSync, rmSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { join, posix } from 'node:path';
@@ -19,13 +19,13 @@ afterAll(() => rmSync(packed.folder, { recursive: true, force: true }));
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
 const withEnding = (ending: string): string[] => [...paths].filter((path) => path.endsWith(ending));
 
-/** Files, and folders that have some. */
+/** Returns whether the package has a file, or a folder with files. */
 function holds(path: string): boolean {
   const name = path.replace(/\/$/, '');
   return paths.has(name) || [...paths].some((file) => file.startsWith(`${name}/`));
 }
 
-test('it holds what it needs and nothing else', () => {
+test('it has the required files and no others', () => {
   for (const path of ['README.md', 'LICENSE', 'CHANGELOG.md', 'docs/browser.md', 'examples/karate-club.ts'])
     expect(paths).toContain(path);
   const folders = /^(dist|docs|examples|native)\/|^scripts\/build-(addon|lock)\.mjs$/;
@@ -43,7 +43,7 @@ test('no JavaScript points to a source map', () => {
   expect(withEnding('.js').filter((path) => read(path).includes('sourceMappingURL'))).toEqual([]);
 });
 
-test('what package.json names is there', () => {
+test('files named by package.json exist', () => {
   const { bin } = JSON.parse(read('package.json')) as { bin: Record<string, string> };
   const targets = Object.values(manifest.exports).flatMap((t) =>
     typeof t === 'string' ? [t] : Object.values(t),
@@ -64,7 +64,7 @@ test('links between pages lead to files of the package', () => {
   expect(lost).toEqual([]);
 });
 
-test('pages and examples that messages name are there', () => {
+test('pages and examples named by messages exist', () => {
   const named = withEnding('.js').flatMap((path) =>
     [...read(path).matchAll(/\b(?:docs|examples)\/[\w./-]+\.(?:md|ts|ya?ml)\b/g)].map(([name]) => name),
   );

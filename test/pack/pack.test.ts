@@ -1,5 +1,5 @@
 /**
- * The package as a user gets it: packed with the addons of this platform beside it, installed into empty projects by every
+ * The package as a user gets it: packed with the addons of this platform, installed into empty projects by every
  * package manager with install scripts blocked, in every supported Node.js; and without any addon.
  */
 import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -29,7 +29,7 @@ const status = `import('skein/native').then(({ nativeStatus }) => {
   console.log(backend, path?.includes('@skein') ?? false);
 })`;
 
-/** Where a tarball of each platform package is; those of other platforms have no addons inside. */
+/** Returns paths of platform tarballs; those of other platforms contain no addons. */
 function platformTarballs(): Record<string, string> {
   const out: Record<string, string> = {};
   for (const platform of platforms) {
@@ -57,7 +57,7 @@ function platformTarballs(): Record<string, string> {
 
 let overrides: Record<string, string>;
 
-/** An empty project that depends on the tarball, with the platform packages where a registry would have them. */
+/** Creates a project that depends on the tarball, with overrides for the platform packages. */
 function project(name: string, files: Record<string, string> = {}, more: object = {}): string {
   const folder = join(packed.folder, name);
   mkdirSync(folder);
@@ -187,7 +187,7 @@ describe('an installed package', () => {
     expect({ code, out: out.trim() }).toEqual({ code: 0, out: manifest.version });
   });
 
-  test('a CSV file becomes answers without DuckDB', () => {
+  test('a CSV file is preprocessed, trained on and queried without DuckDB', () => {
     const rows = Array.from({ length: 300 }, (_, i) => `p${i % 40},likes,p${(i * 7 + 3) % 40}`);
     writeFileSync(join(folder, 'facts.csv'), `head,relation,tail\n${rows.join('\n')}\n`);
     const prepared = skein(

@@ -25,7 +25,7 @@ export interface Result {
   readonly err: string;
 }
 
-/** Runs a program in `cwd`, keeping this test's own settings away from it. */
+/** Runs a program in `cwd` without this test's environment settings. */
 export function run(
   cwd: string,
   command: string,
@@ -45,7 +45,7 @@ export function run(
 }
 
 export interface Packed {
-  /** A folder of its own; whoever packs removes it. */
+  /** A temporary folder; the caller removes it. */
   readonly folder: string;
   readonly tarball: string;
   readonly size: number;
@@ -61,7 +61,7 @@ export function pack(): Packed {
   return { folder, tarball: join(folder, filename), size, unpackedSize, files };
 }
 
-/** The tarball of a release: with the platform packages as optional dependencies, without what only a clone needs. */
+/** Packs a release: with the platform packages as optional dependencies, without files that only a clone needs. */
 export function packRelease(): Packed {
   const folder = mkdtempSync(join(tmpdir(), 'skein-pack-'));
   const done = run(root, process.execPath, ['scripts/pack-all.mjs', '--platform=main', `--out=${folder}`]);
@@ -76,13 +76,13 @@ export function packRelease(): Packed {
 }
 
 export interface InstallOptions {
-  /** More arguments of `npm install`, such as packages. */
+  /** Additional arguments of `npm install`, such as packages. */
   readonly args?: readonly string[];
   /** The PATH to install with. */
   readonly path?: string;
 }
 
-/** An empty project with the packed package in it. */
+/** Creates an empty project with the packed package installed. */
 export function install(packed: Packed, name: string, { args = [], path }: InstallOptions = {}): string {
   const project = join(packed.folder, name);
   mkdirSync(project);

@@ -9,12 +9,12 @@ const pages = fileURLToPath(new URL('./pages', import.meta.url));
 const readme = fileURLToPath(new URL('../../README.md', import.meta.url));
 
 export interface BuiltPages {
-  /** By the path that a server gives them, `/<bundler>/<page>.js`. */
+  /** Files by URL path, `/<bundler>/<page>.js`. */
   readonly built: Readonly<Record<string, { readonly type: string; readonly data: Uint8Array }>>;
   readonly warnings: Readonly<Record<string, readonly string[]>>;
 }
 
-/** Names of the pages, one for each part of the package. */
+/** Names of the pages, one per entry of the package. */
 export const pageNames = readdirSync(pages)
   .map((file) => file.replace(/\.js$/, ''))
   .filter((name) => name !== 'fit');
@@ -28,7 +28,7 @@ export function readmeExample(): string {
   return example;
 }
 
-/** It as a page that leaves what the test reads: the share of wrong answers. */
+/** Returns the example as a page that sets the value that the test reads: the fraction of wrong answers. */
 export function readmePage(): string {
   return `${readmeExample()}\nglobalThis.skeinResult = { before: 1, after: 1 - result.test.accuracy };\n`;
 }
@@ -46,7 +46,7 @@ export function pageFiles(
   return [...names, ...Object.keys(more)].map((name) => join(folder, `${name}.js`));
 }
 
-/** @param script bundle-pages.mjs, where the bundler can be imported. */
+/** @param script path of bundle-pages.mjs in a folder where the bundler is installed */
 export function buildPages(
   script: string,
   bundler: string,
@@ -54,7 +54,7 @@ export function buildPages(
   paths: readonly string[],
 ): BuiltPages {
   const folder = join(project, 'out', bundler);
-  // Vitest's own NODE_ENV would make Vite build for tests.
+  // Vitest's NODE_ENV would make Vite build for tests.
   const { NODE_ENV: _, VITEST: _vitest, ...env } = process.env;
   const done = spawnSync(process.execPath, [script, bundler, folder, ...paths], {
     cwd: project,
@@ -70,7 +70,7 @@ export function buildPages(
   return { built: Object.fromEntries(files), warnings: JSON.parse(done.stdout) };
 }
 
-/** Loads a built page and returns what it leaves: the loss before and after training. */
+/** Loads a built page and returns its result: the loss before and after training. */
 export async function runPage(page: OpenPage, path: string): Promise<{ before: number; after: number }> {
   const loaded = `delete globalThis.skeinResult; import('${path}').then(() => globalThis.skeinResult)`;
   return (await page.evaluate(loaded)) as { before: number; after: number };

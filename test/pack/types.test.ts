@@ -1,4 +1,4 @@
-/** The types of every import, as strict projects with other settings than ours read them: declarations are checked too. */
+/** The types of every entry, compiled in strict projects with various settings; declarations are checked too. */
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -16,7 +16,7 @@ beforeAll(() => {
 afterAll(() => rmSync(packed.folder, { recursive: true, force: true }));
 
 const bare = ['es2022'];
-/** What a file of each import, and the README's example, are compiled with. */
+/** Compiler settings for a file of each entry and the README's example. */
 interface Settings {
   readonly target: string;
   readonly module: string;

@@ -30,23 +30,27 @@ afterEach(() => {
 
 const method = 'export class Tensor {}\n';
 test.each<[string, Record<string, string>, RegExp]>([
-  ['a call', { 'a.ts': 'export const a = 1;\ninstall(a);\n' }, /^src\/a\.ts:2: does something when it loads/],
-  ['a loop', { 'a.ts': 'for (const x of []) f(x);\n' }, /^src\/a\.ts:1: does/],
-  ['an assignment', { 'a.ts': 'Array.prototype.b = 1;\n' }, /^src\/a\.ts:1: does/],
-  ['a static block', { 'a.ts': 'export class A {\n  static { f(); }\n}\n' }, /^src\/a\.ts:2: does/],
+  [
+    'a call',
+    { 'a.ts': 'export const a = 1;\ninstall(a);\n' },
+    /^src\/a\.ts:2: has a side effect when it loads/,
+  ],
+  ['a loop', { 'a.ts': 'for (const x of []) f(x);\n' }, /^src\/a\.ts:1: has a/],
+  ['an assignment', { 'a.ts': 'Array.prototype.b = 1;\n' }, /^src\/a\.ts:1: has a/],
+  ['a static block', { 'a.ts': 'export class A {\n  static { f(); }\n}\n' }, /^src\/a\.ts:2: has a/],
   [
     'an import without names',
     { 'a.ts': "\nimport './b.js';\n", 'b.ts': 'export {};\n' },
     /^src\/a\.ts:2: imports b\.ts without/,
   ],
   [
-    'a circle',
+    'an import cycle',
     {
       'a.ts': "import { b } from './b.js';\n",
       'b.ts': "export * from './c.js';\n",
       'c.ts': "import './a.js';\n",
     },
-    /a circle of imports: a\.ts -> b\.ts -> c\.ts -> a\.ts/,
+    /import cycle: a\.ts -> b\.ts -> c\.ts -> a\.ts/,
   ],
   [
     'the class without its methods',
@@ -55,7 +59,7 @@ test.each<[string, Record<string, string>, RegExp]>([
       'tensor/methods.ts': "import { Tensor } from './tensor.js';\n",
       'nn/a.ts': "import { Tensor } from '../tensor/tensor.js';\n",
     },
-    /^src\/nn\/a\.ts:1: takes Tensor from/,
+    /^src\/nn\/a\.ts:1: imports Tensor from/,
   ],
 ])('%s is found', (_, files, message) => {
   expect(check(files).join('\n')).toMatch(message);

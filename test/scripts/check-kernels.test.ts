@@ -162,7 +162,7 @@ describe('differences are found', () => {
     );
   });
 
-  test('a result that only one side has, and a template that is none', () => {
+  test('a result that only one side has, and a template mismatch', () => {
     expect(check(header, 'double scale_step', 'void scale_step')[0]).toContain('different results');
     expect(check(header, 'template <class T>', '')[0]).toContain('is not a template');
   });

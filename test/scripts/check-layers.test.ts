@@ -74,7 +74,7 @@ describe('wrong imports are found', () => {
       'an internal module in an example',
       'examples/a.ts',
       "import { a } from '#internal/nn/a.js';\n",
-      /^examples\/a\.ts:1: .*what the package exports/,
+      /^examples\/a\.ts:1: .*exports of the package/,
     ],
     [
       'an internal module by name in the sources',

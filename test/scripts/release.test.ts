@@ -1,4 +1,4 @@
-/** What a release does: manifests that name the repository, publishing in order and under the right tag, the levels tested. */
+/** The release: manifests that name the repository, publishing in order and under the right tag, the levels tested. */
 import { spawnSync } from 'node:child_process';
 import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -31,7 +31,7 @@ describe('manifests', () => {
     expect(mainManifest(manifest)).not.toHaveProperty('repository');
   });
 
-  test('refuse what is no address', () => {
+  test('reject invalid addresses', () => {
     for (const address of ['', '/', 'owner/name', 'https:///'])
       expect(() => mainManifest(manifest, address)).toThrow(
         /https:\/\/github.com\/owner\/name for --repository/,

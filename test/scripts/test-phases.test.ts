@@ -1,4 +1,4 @@
-/** The phases of the tests: every long test is in one of them, and a name that is none of them is refused with the list. */
+/** The phases of the tests: every long test is in one of them, and an unknown name is rejected with the list. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * Bundles program text of this checkout for a browser, as a user's bundler would, but from the sources: `skein/<part>` is
- * src/<part>. Optional peers that a page loads by itself stay outside; a `node:` module is an error of the bundle.
+ * Bundles program text of this checkout for a browser, as a user's bundler would, but from the sources: `skein/<part>`
+ * is src/<part>. Optional peers that a page loads itself are external; a `node:` module is an error of the bundle.
  */
 import { fileURLToPath } from 'node:url';
 import { build, type Metafile } from 'esbuild';
@@ -9,13 +9,13 @@ const root = fileURLToPath(new URL('../../..', import.meta.url));
 
 export interface Bundle {
   readonly code: string;
-  /** Files of the checkout that went in, as paths from its root. */
+  /** Bundled files of the checkout, as paths from its root. */
   readonly inputs: readonly string[];
-  /** Modules that stay outside and are loaded at run time, if at all. */
+  /** External modules, which are loaded at run time. */
   readonly external: readonly string[];
 }
 
-/** Bundles `source`, the text of a module that lies at the root of the checkout. */
+/** Bundles `source`, the text of a module at the root of the checkout. */
 export async function bundleForBrowser(source: string): Promise<Bundle> {
   const result = await build({
     stdin: { contents: source, resolveDir: root, sourcefile: 'entry.ts', loader: 'ts' },

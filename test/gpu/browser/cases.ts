@@ -1,6 +1,6 @@
 /**
- * What the page runs: the shared cases, and cases that show that the other parts of the package work where there is no Node
- * and no addon. The order is the same in the page and in the test that drives it.
+ * The cases that the page runs: the shared ones, and cases that show that other entries of the package work without Node
+ * and without the addon. The order is the same in the page and in the test that drives it.
  */
 import { GCN, GraphSAGE } from 'skein/gnn';
 import { Graph } from 'skein/graph';
@@ -90,7 +90,7 @@ async function trainsTemporal(): Promise<void> {
   equal(steps, 6, 'steps');
 }
 
-/** Parts of the package without a graphics processor. */
+/** Entries of the package that need no GPU. */
 const partCases: readonly GpuCase[] = [
   { group: 'browser', name: 'trains a GCN on the TypeScript kernels', run: trainsGcn },
   { group: 'browser', name: 'trains GraphSAGE on sampled neighbourhoods', run: trainsSampledSage },

@@ -1,8 +1,8 @@
 /**
- * Headless Chromium with a page that holds a bundle: a small server on the loopback interface, whose headers isolate the page
- * so that it may use SharedArrayBuffer, and a browser with a profile of its own that talks to nobody else.
+ * Headless Chromium with a page that holds a bundle: a small server on the loopback interface, whose headers isolate
+ * the page so that it may use SharedArrayBuffer, and a browser with a separate profile and no other network access.
  *
- * A graphics processor that Chromium can use is used; elsewhere it brings SwiftShader, its own software adapter.
+ * Chromium uses a GPU if it can; otherwise SwiftShader, its bundled software adapter.
  */
 import { existsSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
@@ -29,7 +29,7 @@ const flags = [
   '--disable-sync',
 ];
 
-/** What is served: a page, the script that it loads from `page.js`, and other files by their path. */
+/** The served files: a page, the script that it loads from `page.js`, and other files by their path. */
 export interface PageFiles {
   /** False hides WebGPU from the page (default true). */
   readonly webgpu?: boolean;
@@ -39,14 +39,14 @@ export interface PageFiles {
 }
 
 export interface OpenPage {
-  /** The value of an expression in the page; a promise is awaited. */
+  /** Evaluates an expression in the page; a promise is awaited. */
   evaluate(expression: string): Promise<unknown>;
   close(): Promise<void>;
 }
 
 const executablePath = places.find((place) => existsSync(place)) ?? '';
 export const hasChromium = executablePath !== '';
-/** For the name of a test that is skipped without Chromium. */
+/** Suffix for the name of a test that is skipped without Chromium. */
 export const withoutChromium = hasChromium ? '' : ' (skipped: Chromium is missing)';
 
 async function serve({ html, script, files = {} }: PageFiles): Promise<Server> {
@@ -65,7 +65,7 @@ async function serve({ html, script, files = {} }: PageFiles): Promise<Server> {
   return server;
 }
 
-/** A loaded page; errors of its script are thrown here. */
+/** Loads the page; errors of its script are thrown here. */
 async function load(browser: Browser, port: number, webgpu: boolean): Promise<Page> {
   const page = await browser.newPage();
   if (!webgpu) await page.addInitScript('delete Navigator.prototype.gpu');
@@ -76,7 +76,7 @@ async function load(browser: Browser, port: number, webgpu: boolean): Promise<Pa
   return page;
 }
 
-/** Chromium with WebGPU: on what it finds, or on its own software adapter where a driver is there that it cannot use. */
+/** Starts Chromium with WebGPU: on the adapter it finds, or on its software adapter if it cannot use the driver. */
 async function launch(port: number, webgpu: boolean): Promise<{ browser: Browser; page: Page }> {
   for (const more of [[], ['--use-webgpu-adapter=swiftshader']]) {
     const args = [...flags, ...more];

@@ -5,7 +5,7 @@ import { equal } from '../cases/assert.js';
 import type { GpuCase } from '../cases/case.js';
 
 async function sharesDevice(): Promise<void> {
-  // Imported here: outside a browser the modules look for a device as they load.
+  // Imported here, because outside a browser these modules look for a device when they load.
   const tf = await import('@tensorflow/tfjs-core');
   await import('@tensorflow/tfjs-backend-webgpu');
   await tf.setBackend('webgpu');
@@ -36,5 +36,5 @@ async function sharesDevice(): Promise<void> {
 }
 
 export const convertSampleCases: readonly GpuCase[] = [
-  { group: 'browser', name: 'hands memory to TensorFlow.js and takes it back', run: sharesDevice },
+  { group: 'browser', name: 'shares memory with TensorFlow.js and gets it back', run: sharesDevice },
 ];

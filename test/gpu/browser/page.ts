@@ -1,6 +1,6 @@
 /**
- * What the test page runs: the cases of ../cases and those that only make sense in a browser, on one device for the page.
- * The driver (chromium.ts) calls `skeinPage.run(i)` and gets the message of the failure, or null.
+ * The script of the test page: the cases of ../cases and those that only make sense in a browser, on one device per
+ * page. The driver (chromium.ts) calls `skeinPage.run(i)` and gets the message of the failure, or null.
  */
 import { type GpuDevice, openGpuDevice } from 'skein/gpu';
 import { browserCases } from './cases.js';

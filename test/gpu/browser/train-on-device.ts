@@ -1,4 +1,4 @@
-/** Training on the graphics processor of a page: the same losses as on the CPU. */
+/** Training on the GPU of a page gives the same losses as on the CPU. */
 import { GCN } from 'skein/gnn';
 import { enableWebGpu, type GpuDevice } from 'skein/gpu';
 import { Graph } from 'skein/graph';

@@ -1,6 +1,6 @@
 /**
- * Assertions for cases that run without vitest. Arrays may be plain or typed; a message names the first place that differs,
- * so that a failure in the browser can be read without a debugger.
+ * Assertions for cases that run without vitest. Arrays may be plain or typed; a message names the first position that
+ * differs, so that a failure in the browser can be read without a debugger.
  */
 
 type Values = ArrayLike<number | bigint>;
@@ -31,7 +31,7 @@ export function ok(condition: boolean, what: string): asserts condition {
   if (!condition) fail(what, 'expected to hold');
 }
 
-/** Same value or same elements, bit for bit but for the sign of zero; NaN equals NaN. The kind of array does not matter. */
+/** Fails unless values or elements are equal, ignoring the sign of zero and the type of array; NaN equals NaN. */
 export function equal(actual: unknown, expected: unknown, what = 'value'): void {
   if (isValues(actual) && isValues(expected)) {
     const at = `got ${show(actual)}, expected ${show(expected)}`;
@@ -45,7 +45,7 @@ export function equal(actual: unknown, expected: unknown, what = 'value'): void 
   }
 }
 
-/** Numbers or arrays with |actual − expected| ≤ absolute + relative·|expected| everywhere. */
+/** Fails unless |actual − expected| ≤ absolute + relative·|expected| for a number or all elements. */
 export function close(
   actual: number | ArrayLike<number>,
   expected: number | ArrayLike<number>,
@@ -67,8 +67,8 @@ export function close(
 }
 
 /**
- * Runs `action` and returns the error it throws or rejects with; fails when it does neither, or when the error is not of
- * `type` or its message does not match `message`.
+ * Runs `action` and returns the error it throws or rejects with; fails when it does neither, or when the error is not
+ * of `type` or its message does not match `message`.
  */
 export async function throws(
   action: () => unknown,

@@ -1,4 +1,4 @@
-/** The device layer: programs, memory, order of work, and mistakes by name. */
+/** The device layer: programs, memory, order of work, and error messages. */
 
 import { type GpuDevice, grid } from 'skein/gpu';
 import { DeviceError, StateError } from 'skein/util';
@@ -62,5 +62,5 @@ async function namesMistakes(gpu: GpuDevice): Promise<void> {
 export const cases: readonly GpuCase[] = [
   { group: 'device', name: 'runs recorded programs in order', run: computes },
   { group: 'device', name: 'takes shared memory and odd lengths', run: takesSharedMemory },
-  { group: 'device', name: 'names mistakes and goes on', run: namesMistakes },
+  { group: 'device', name: 'reports errors and continues', run: namesMistakes },
 ];

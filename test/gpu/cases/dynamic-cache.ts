@@ -1,4 +1,4 @@
-/** Group K: rows that come and go on the device (SIEVE), counters, and updates that all tiers see. */
+/** Group K: the dynamic cache on the device (SIEVE), counters, and updates that all tiers see. */
 import { CGPUFeature, type GpuDevice } from 'skein/gpu';
 import { equal, ok } from './assert.js';
 import type { GpuCase } from './case.js';
@@ -11,7 +11,7 @@ const makeTable = (): Float32Array => Float32Array.from({ length: numRows * widt
 const range = (first: number, count: number): Int32Array =>
   Int32Array.from({ length: count }, (_, i) => first + i);
 
-/** Rows of ids, asked for from the host or with ids on the device. */
+/** Gathers rows by ids on the host or on the device. */
 async function rowsOf(gpu: GpuDevice, feature: CGPUFeature, ids: Int32Array, onDevice: boolean) {
   const buffer = onDevice ? gpu.bufferOf(ids, 'ids') : null;
   const block = await feature.get(buffer === null ? ids : { nodeBuffer: buffer, numNodes: ids.length });
@@ -24,7 +24,7 @@ async function rowsOf(gpu: GpuDevice, feature: CGPUFeature, ids: Int32Array, onD
 const wanted = (data: Float32Array, ids: Int32Array): number[] =>
   [...ids].flatMap((id) => [...data.subarray(id * width, (id + 1) * width)]);
 
-/** All of the budget comes and goes when nothing is known about the graph. */
+/** Opens a table without a graph, so that the whole budget is a dynamic cache. */
 async function open(gpu: GpuDevice, rows: number, data: Float32Array): Promise<CGPUFeature> {
   return new CGPUFeature(null, gpu, rows * rowBytes).fromCpuTensor({ data, shape: [numRows, width] });
 }
@@ -37,7 +37,7 @@ const both = (name: string, run: (gpu: GpuDevice, onDevice: boolean) => Promise<
   }));
 
 export const cases: readonly GpuCase[] = [
-  ...both('caches of 1 and of 1024 rows answer as one without', async (gpu, onDevice) => {
+  ...both('caches of 1 and of 1024 rows return the rows of the table', async (gpu, onDevice) => {
     const data = makeTable();
     for (const rows of [1, 1024]) {
       const feature = await open(gpu, rows, data);
@@ -45,7 +45,7 @@ export const cases: readonly GpuCase[] = [
         const ids = range(0, 500).map((_, i) => (i * 7919 + pass * 131) % numRows);
         equal(await rowsOf(gpu, feature, ids, onDevice), wanted(data, ids), `pass ${pass}`);
       }
-      equal(feature.stats.hits + feature.stats.misses, 2500, 'rows asked for');
+      equal(feature.stats.hits + feature.stats.misses, 2500, 'requested rows');
       feature.release();
     }
   }),
@@ -58,7 +58,7 @@ export const cases: readonly GpuCase[] = [
     equal(missRate, 0.25, 'miss rate');
     feature.release();
   }),
-  ...both('a cache smaller than a batch goes on', async (gpu, onDevice) => {
+  ...both('a cache smaller than a batch works', async (gpu, onDevice) => {
     const data = makeTable();
     const feature = await open(gpu, 3, data);
     for (let pass = 0; pass < 3; pass++) {
@@ -68,7 +68,7 @@ export const cases: readonly GpuCase[] = [
     equal(feature.stats.dynamicRows, 3, 'rows on the device');
     feature.release();
   }),
-  ...both('rows asked for often stay while others pass by', async (gpu, onDevice) => {
+  ...both('frequently requested rows stay in the cache', async (gpu, onDevice) => {
     const feature = await open(gpu, 32, makeTable());
     const often = range(0, 16);
     for (let pass = 0; pass < 12; pass++) {
@@ -85,7 +85,7 @@ export const cases: readonly GpuCase[] = [
     const scores = data.slice(0, numRows).map((_, id) => (id < 8 ? 1 : 0));
     const feature = new CGPUFeature(null, gpu, 16 * rowBytes, { hotness: scores, dynamicShare: 0.5 });
     await feature.fromCpuTensor({ data, shape: [numRows, width] });
-    // Row 3 stays, row 50 came, row 900 is on the host.
+    // Row 3 is fixed, row 50 is in the dynamic cache, row 900 is on the host.
     const ids = Int32Array.of(3, 50, 900);
     await rowsOf(gpu, feature, Int32Array.of(50), onDevice);
     await feature.update([3, 50, 900, 50], Float32Array.of(1, 1, 2, 2, 3, 3, 4, 4));
@@ -98,7 +98,7 @@ export const cases: readonly GpuCase[] = [
   }),
   {
     group,
-    name: 'an update while rows are under way leaves nothing old behind',
+    name: 'an update during a request leaves no stale rows in the cache',
     async run(gpu) {
       const data = makeTable();
       const feature = await open(gpu, 64, data);

@@ -10,14 +10,14 @@ const group = 'J';
 const numRows = 60;
 const types = { f32: Float32Array, f16: Uint16Array, u8: Uint8Array } as const;
 
-/** A ring with chords to node 0, by row: everyone may draw 0. */
+/** A ring with chords to node 0, by row: every node may draw 0. */
 const csr = (() => {
   const indptr = Int32Array.from({ length: numRows + 1 }, (_, v) => 2 * v);
   const indices = Int32Array.from({ length: 2 * numRows }, (_, e) => (e % 2 ? 0 : ((e >> 1) + 1) % numRows));
   return { indptr, indices };
 })();
 
-/** Any bits, as a table of `width` columns. */
+/** Random bits, as a table of `width` columns. */
 function table(width: number, dtype: keyof typeof types, seed = 1): FeatureArray {
   const random = new Random(seed);
   const data = new types[dtype](numRows * width);
@@ -35,7 +35,7 @@ const someIds = (n: number, seed: number): Int32Array => {
   return Int32Array.from({ length: n }, () => random.nextInt(numRows));
 };
 
-/** Asks twice from the host and twice from the device, with repeats. */
+/** Gathers twice with ids on the host and twice on the device, with repeats. */
 async function check(gpu: GpuDevice, feature: CGPUFeature, data: FeatureArray, width: number): Promise<void> {
   for (let pass = 0; pass < 4; pass++) {
     const ids = someIds(pass === 2 ? 1 : 45, pass);
@@ -113,7 +113,7 @@ const own: GpuCase[] = [
         'order of inverse',
       );
       feature.release();
-      // Everybody may draw node 0, whatever the policy.
+      // Every node may draw node 0, with any policy.
       for (const hotness of ['push', 'degree', 'presample'] as const) {
         const chosen = new CGPUFeature(csr, gpu, 16, {
           hotness,
@@ -129,7 +129,7 @@ const own: GpuCase[] = [
   },
   {
     group,
-    name: 'two stores on one graph do not know of each other',
+    name: 'two stores on one graph are independent',
     async run(gpu) {
       const first = table(4, 'f32', 1);
       const second = table(5, 'u8', 2);
@@ -144,7 +144,7 @@ const own: GpuCase[] = [
   },
   {
     group,
-    name: 'shape, axes and what part of the data is cached',
+    name: 'shape, axes and the cached fraction',
     async run(gpu) {
       const lines: string[] = [];
       const onLog = (line: string): number => lines.push(line);
@@ -180,7 +180,7 @@ const own: GpuCase[] = [
   },
   {
     group,
-    name: 'ids of every kind, none at all, and rows as views',
+    name: 'ids of every type, no ids, and rows as views',
     async run(gpu) {
       const data = table(4, 'f32');
       const feature = await new CGPUFeature(csr, gpu, 160).fromCpuTensor({ data, shape: [numRows, 4] });
@@ -210,7 +210,7 @@ const own: GpuCase[] = [
   },
   {
     group,
-    name: 'many requests at once',
+    name: 'many concurrent requests',
     async run(gpu) {
       const data = table(4, 'f32');
       const feature = await new CGPUFeature(csr, gpu, 256, { dynamicShare: 0.5 }).fromCpuTensor({
@@ -230,7 +230,7 @@ const own: GpuCase[] = [
   },
   {
     group,
-    name: 'mistakes are named',
+    name: 'error messages',
     async run(gpu) {
       const data = table(4, 'f32');
       const empty = new CGPUFeature(csr, gpu, 64);
@@ -255,7 +255,7 @@ const own: GpuCase[] = [
   },
   {
     group,
-    name: 'more than the device has: what was asked for and the limit',
+    name: 'more than the device has: the error states the request and the limit',
     async run(gpu) {
       const data = table(4, 'f32');
       const before = gpu.stats().liveBuffers;
@@ -265,12 +265,12 @@ const own: GpuCase[] = [
         DeviceError,
         /rows of at most 8 bytes .* got 16/,
       );
-      equal(gpu.stats().liveBuffers, before, 'memory is given back');
+      equal(gpu.stats().liveBuffers, before, 'memory is released');
     },
   },
   {
     group,
-    name: 'nothing stays behind on the device',
+    name: 'no memory remains on the device',
     async run(gpu) {
       const before = gpu.stats().liveBuffers;
       const data = table(3, 'u8');

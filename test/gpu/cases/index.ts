@@ -1,4 +1,7 @@
-/** All conformance cases, in the order of their groups. A new case file is added here and runs in Node and in the browser. */
+/**
+ * All conformance cases, in the order of their groups. A new case file is added here and runs in Node and in the
+ * browser.
+ */
 import type { GpuCase } from './case.js';
 import { cases as device } from './device.js';
 import { cases as dynamicCache } from './dynamic-cache.js';

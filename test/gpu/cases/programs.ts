@@ -1,6 +1,6 @@
 /**
- * Every WGSL program of the package is accepted. Here by the compiler of the implementation, which browsers and Node.js do not
- * share; that programs fit their layouts is tested on the null back end, where that takes no time.
+ * Every WGSL program of the package compiles. Here with the compiler of the implementation, which browsers and Node.js
+ * do not share; that programs fit their layouts is tested on the null back end, where that takes no time.
  */
 
 import type { GpuDevice } from 'skein/gpu';

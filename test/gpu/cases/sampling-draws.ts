@@ -5,7 +5,7 @@ import { equal, ok } from './assert.js';
 import type { GpuCase } from './case.js';
 import { equalBatches, sharedLeaves, skewedGraph, withSampler } from './sampling-graphs.js';
 
-/** Nodes draw independently, so that one batch is as many trials as it has nodes. */
+/** Checks uniformity. Nodes draw independently, so one batch is as many trials as it has nodes. */
 async function uniform(
   gpu: GpuDevice,
   degree: number,
@@ -26,7 +26,7 @@ async function uniform(
   });
   const trials = rows * steps;
   const p = k / degree;
-  // The worst of thousands lies farther out than the worst of a few.
+  // The maximum deviation over thousands of nodes is larger than over a few.
   const bound = (degree > 1000 ? 5.2 : 4) * Math.sqrt(trials * p * (1 - p));
   for (const [i, hit] of hits.entries())
     ok(
@@ -70,13 +70,13 @@ async function repeats(gpu: GpuDevice): Promise<void> {
   try {
     const steps = [await first.sample(seeds), await first.sample(seeds), await first.sample(seeds)];
     const differ = (a: HostSample, b: HostSample) => `${a.adjs[0].eId}` !== `${b.adjs[0].eId}`;
-    ok(differ(steps[0], steps[1]) && differ(steps[1], steps[2]), 'each call draws anew');
+    ok(differ(steps[0], steps[1]) && differ(steps[1], steps[2]), 'each call draws differently');
     for (const [step, sample] of steps.entries()) {
       const again = await second.sample(seeds, { step });
       equalBatches(again.batch, sample.batch, `step ${step} of another sampler`);
     }
     const other = await first.sample(seeds, { epoch: 1, step: 0 });
-    ok(differ(other, steps[0]), 'another epoch draws anew');
+    ok(differ(other, steps[0]), 'another epoch draws differently');
   } finally {
     first.release();
     second.release();
@@ -118,6 +118,6 @@ export const cases: readonly GpuCase[] = [
   { group: 'F', name: 'degree 5000, k = 5', run: (gpu) => uniform(gpu, 5000, 5, 500, 40) },
   { group: 'F', name: 'degree 120, k = 80', run: (gpu) => uniform(gpu, 120, 80, 4000, 1) },
   { group: 'G', name: 'the same seed and step draw the same, the next step another', run: repeats },
-  { group: 'G', name: 'what a node draws does not depend on the batch', run: anyOrder },
-  { group: 'G', name: 'batches that are under way together', run: manyAtOnce },
+  { group: 'G', name: 'the draws of a node do not depend on the batch', run: anyOrder },
+  { group: 'G', name: 'concurrent batches', run: manyAtOnce },
 ];

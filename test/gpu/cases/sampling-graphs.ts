@@ -5,7 +5,9 @@ import { type Batch, NeighborSampler, type NeighborSamplerOptions } from 'skein/
 import { Random } from 'skein/util';
 import { equal } from './assert.js';
 
-/** Many edges at few nodes, multi-edges and self loops included; the last tenth of the nodes is isolated. */
+/**
+ * A graph with many edges at few nodes, multi-edges and self loops included; the last tenth of the nodes is isolated.
+ */
 export function skewedGraph(numNodes: number, numEdges: number, seed = 1): Graph {
   const random = new Random(seed);
   const used = Math.max(1, Math.floor(numNodes * 0.9));
@@ -28,7 +30,7 @@ export function sharedLeaves(rows: number, degree: number): CsrLike {
   return { indptr, indices, numNodes: rows + degree };
 }
 
-/** Runs `use` with a sampler and gives its memory back. */
+/** Runs `use` with a sampler and releases it. */
 export async function withSampler<T>(
   gpu: GpuDevice,
   csr: CsrLike,
@@ -43,7 +45,7 @@ export async function withSampler<T>(
   }
 }
 
-/** Two batches with the same nodes, edges and counts. */
+/** Fails unless two batches have the same nodes, edges and counts. */
 export function equalBatches(actual: Batch, expected: Batch, what: string): void {
   equal(actual.nodeIds, expected.nodeIds, `${what}: nodeIds`);
   equal(actual.seedRows, expected.seedRows, `${what}: seedRows`);
@@ -59,7 +61,7 @@ export function equalBatches(actual: Batch, expected: Batch, what: string): void
   }
 }
 
-/** The batch of the device is that of `NeighborSampler` with the same options. */
+/** Fails unless the batch of the device equals that of `NeighborSampler` with the same options. */
 export async function sameAsCpu(
   gpu: GpuDevice,
   graph: Graph,
@@ -68,10 +70,10 @@ export async function sameAsCpu(
   device: GPUSamplerOptions = {},
 ): Promise<void> {
   const { fanouts, strategy: _, rate, ...shared } = options;
-  const wish = { ...shared, ...device, sizes: fanouts, ...(rate === undefined ? {} : { dropout: rate }) };
+  const onDevice = { ...shared, ...device, sizes: fanouts, ...(rate === undefined ? {} : { dropout: rate }) };
   const cpu = new NeighborSampler(graph, options);
   const ids = Int32Array.from(seeds);
-  await withSampler(gpu, graph, wish, async (sampler) => {
+  await withSampler(gpu, graph, onDevice, async (sampler) => {
     for (const at of [{ step: 0 }, { epoch: 3, step: 4_000_000_000 }]) {
       const what = `[${fanouts}] ${Object.keys(shared)} at step ${at.step}`;
       equalBatches(await sampler.sampleAsync(ids, at), cpu.sample(ids, at), what);

@@ -63,7 +63,7 @@ async function refusals(gpu: GpuDevice): Promise<void> {
   await throws(() => released.sample([1]), StateError, /release/);
 }
 
-/** Rows of a CSR matrix are taken as they are; nodes beyond the last row are isolated. */
+/** Rows of a CSR matrix are used unchanged; nodes beyond the last row are isolated. */
 async function csrForms(gpu: GpuDevice): Promise<void> {
   const indptr = Int32Array.of(0, 2, 3);
   const indices = Int32Array.of(1, 3, 4);
@@ -71,7 +71,7 @@ async function csrForms(gpu: GpuDevice): Promise<void> {
     equal(sampler.numNodes, 6, 'trailing isolated nodes are kept');
     const { allNode, adjs } = await sampler.sample([0, 5]);
     equal(allNode, [0, 5, 1, 3, 4], 'neighbours are what the row lists');
-    equal(adjs[0].eId, [0, 1, 2], 'edge ids are places');
+    equal(adjs[0].eId, [0, 1, 2], 'edge ids are indices');
   });
   const offsets = Int32Array.of(0, 2, 3, 3, 3, 3, 3);
   const matrix = SparseMatrix.fromCsr(offsets, indices, null, [6, 6]);
@@ -110,7 +110,7 @@ async function manyPicks(gpu: GpuDevice): Promise<void> {
       await sameAsCpu(gpu, graph, { fanouts, seed: 5, ...rule }, [0, 1, 2, 30]);
 }
 
-/** Segments of a few entries: rows, edges and weights lie in many bindings. */
+/** Segments of a few entries: rows, edges and weights are in many bindings. */
 async function segments(gpu: GpuDevice): Promise<void> {
   const graph = skewedGraph(200, 1500);
   const weights = Float32Array.from({ length: 1500 }, (_, i) => 1 + (i % 4));
@@ -141,10 +141,10 @@ async function submissions(gpu: GpuDevice): Promise<void> {
       sample.release();
       return [after.readBacks - before.readBacks, after.submissions - before.submissions];
     });
-  // The last read is that of the sizes, which is a submission of its own.
+  // The last read is that of the sizes, which is a separate submission.
   equal(await cost([5, 4, 3], 0), [1, 2], 'reads and submissions of three hops');
-  equal(await cost([-1, -1], 1 << 20), [1, 2], 'of two hops that take all, within the room');
-  ok((await cost([-1, -1, -1], 100))[0] > 1, 'hops beyond the room are counted first');
+  equal(await cost([-1, -1], 1 << 20), [1, 2], 'of two hops that take all, within the reservation');
+  ok((await cost([-1, -1, -1], 100))[0] > 1, 'hops beyond the reservation are counted first');
 }
 
 /** Larger batches than one tile, one workgroup, and the count from which grids are indirect. */
@@ -168,7 +168,7 @@ async function tableStress(gpu: GpuDevice): Promise<void> {
     ['all ids equal', new Uint32Array(5000).fill(123)],
     ['half full', Uint32Array.from({ length: 4096 }, (_, i) => i * 977)],
     ['the largest ids', Uint32Array.of(0, 2 ** 31 - 2, 2 ** 32 - 2, 0, 2 ** 32 - 2, 2 ** 31 - 1, 2 ** 31)],
-    ['all in one place', collisions(256)],
+    ['all in one hash bucket', collisions(256)],
     ['many in any order', Uint32Array.from({ length: 70_000 }, (_, i) => (hashId(i) % 30_000) * 70_001)],
   ];
   for (const [name, ids] of inputs) {
@@ -180,7 +180,7 @@ async function tableStress(gpu: GpuDevice): Promise<void> {
   await throws(() => reindexIds(gpu, Uint32Array.of(1, 2 ** 32 - 1)), ValueError, /position 1/);
 }
 
-/** Ids that all hash to the first place of the table for so many. */
+/** Returns ids that all hash to the first entry of a table for `count` ids. */
 function collisions(count: number): Uint32Array {
   const ids: number[] = [];
   for (let id = 0; ids.length < count; id++) if ((hashId(id) & (2 * count - 1)) === 0) ids.push(id);
@@ -193,10 +193,10 @@ export const cases: readonly GpuCase[] = [
     name: 'equal, isolated and no seeds, self loops, multi-edges, k = 0, k above the degree',
     run: oddSeeds,
   },
-  { group: 'H', name: 'what is refused, by name', run: refusals },
+  { group: 'H', name: 'invalid arguments', run: refusals },
   { group: 'H', name: 'CSR arrays, a sparse matrix, directions', run: csrForms },
-  { group: 'H', name: 'every rule draws what the CPU draws', run: everyRule },
-  { group: 'H', name: 'k around the room for picks and above', run: manyPicks },
+  { group: 'H', name: 'every option draws as the CPU does', run: everyRule },
+  { group: 'H', name: 'k around the capacity for picks and above', run: manyPicks },
   { group: 'H', name: 'a graph in segments', run: segments },
   { group: 'H', name: 'one submission for all hops', run: submissions },
   { group: 'H', name: 'a batch of tens of thousands of nodes', run: largeBatch },

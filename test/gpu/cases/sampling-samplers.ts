@@ -1,4 +1,4 @@
-/** Samplers made of others: several devices, CPU and device together, fallbacks, results that stay on the device. */
+/** Composite samplers: several devices, CPU and device together, fallbacks, results that stay on the device. */
 import {
   GPUSampler,
   type GpuDevice,
@@ -56,7 +56,7 @@ async function loader(gpu: GpuDevice): Promise<void> {
       ok(value !== undefined, 'as many batches');
       equalBatches(batch, value.batch, `batch ${step}`);
     }
-    ok((await expected.next()).done === true, 'no fewer batches');
+    ok((await expected.next()).done === true, 'the same number of batches');
   });
 }
 
@@ -110,7 +110,7 @@ async function mixed(gpu: GpuDevice): Promise<void> {
         `${mode}: batches that engines count`,
       );
       if (mode === 'mixed')
-        ok((onGpu?.batches ?? 0) > 0 && (onCpu?.batches ?? 0) > 0, 'both engines took part');
+        ok((onGpu?.batches ?? 0) > 0 && (onCpu?.batches ?? 0) > 0, 'both engines were used');
     } finally {
       sampler.release();
     }
@@ -126,10 +126,10 @@ async function mixedErrors(gpu: GpuDevice): Promise<void> {
       for await (const _ of sampler.epoch(jobs)) count++;
     };
     await throws(walk, ValueError, /300 at position 0/);
-    equal(count, 2, 'batches before the one with the mistake');
+    equal(count, 2, 'batches before the one with the error');
     for await (const { index } of sampler.epoch(jobs)) if (index === 1) break;
     for await (const { index } of sampler.epoch(jobs.slice(3))) count += 1 + index;
-    equal(count, 5, 'goes on after a mistake and after leaving early');
+    equal(count, 5, 'continues after an error and after leaving early');
   } finally {
     sampler.release();
   }
@@ -148,7 +148,7 @@ async function fallbacks(gpu: GpuDevice): Promise<void> {
   const none = { requestAdapter: async () => null };
   const missing = await openSampler(graph, { ...options, gpu: { gpu: none } });
   equal(missing.engine, 'cpu', 'engine without an adapter');
-  equal(said.length, 1, 'it is said once');
+  equal(said.length, 1, 'it is reported once');
   ok(/found no adapter/.test(said[0]), `the reason is given: ${said[0]}`);
   equalBatches((await missing.sample(seeds)).batch, cpu.sample(seeds, { step: 0 }), 'without an adapter');
   missing.release();
@@ -163,7 +163,7 @@ async function fallbacks(gpu: GpuDevice): Promise<void> {
   for (const [i, { batch }] of after.entries())
     equalBatches(batch, cpu.sample(seeds, { step: 1 + i }), 'after the loss');
   equal(sampler.engine, 'cpu', 'engine after the loss');
-  equal(said.length, 2, 'the loss is said once');
+  equal(said.length, 2, 'the loss is reported once');
   await throws(() => plain.sample(seeds), DeviceError, /lost/);
   const given = await openSampler(graph, { ...options, gpu });
   equal(given.setSize([3]).engine, 'webgpu', 'a device that is given is used');
@@ -205,9 +205,13 @@ async function oneHop(gpu: GpuDevice): Promise<void> {
 export const cases: readonly GpuCase[] = [
   { group: 'H', name: 'a sample that stays on the device', run: onDevice },
   { group: 'G', name: 'a loader over the device draws what one over the CPU draws', run: loader },
-  { group: 'G', name: 'two devices, and one made from what is shared', run: severalDevices },
+  { group: 'G', name: 'two devices, and a sampler created from share()', run: severalDevices },
   { group: 'G', name: 'CPU and device together: in order, all of them', run: mixed },
-  { group: 'H', name: 'CPU and device together: mistakes reach the caller', run: mixedErrors },
-  { group: 'Q', name: 'no adapter, or a device lost: the CPU goes on with the same batches', run: fallbacks },
+  { group: 'H', name: 'CPU and device together: errors reach the caller', run: mixedErrors },
+  {
+    group: 'Q',
+    name: 'no adapter, or a lost device: the CPU continues with the same batches',
+    run: fallbacks,
+  },
   { group: 'H', name: 'one hop: the edges that OneHopSampler draws', run: oneHop },
 ];

@@ -1,4 +1,4 @@
-/** Groups A–E: published vectors of pyg-lib and Quiver, and what holds for every sampled batch. */
+/** Groups A–E: published vectors of pyg-lib and Quiver, and invariants of every sampled batch. */
 import { GPUSampler, type GpuDevice } from 'skein/gpu';
 import { Graph, TemporalGraph } from 'skein/graph';
 import { NeighborSampler, TemporalNeighborSampler } from 'skein/sample';
@@ -47,7 +47,7 @@ async function biased(gpu: GpuDevice): Promise<void> {
   });
 }
 
-/** Trees of seeds and times are for the CPU samplers: the device draws neither. */
+/** Disjoint trees and times are supported by the CPU samplers only. */
 async function disjoint(): Promise<void> {
   const graph = Graph.fromCsc(cycle.indptr, cycle.indices);
   const batch = new NeighborSampler(graph, { fanouts: [2, 2], disjoint: true }).sample([2, 3]);
@@ -59,7 +59,7 @@ async function disjoint(): Promise<void> {
   equal(outer.eId, [4, 5, 6, 7, 2, 3, 6, 7, 4, 5, 8, 9], 'eId');
 }
 
-/** Edge ids that the rows of each hop take; `timeOf` says when an entry of the cycle came to be. */
+/** Returns the edge ids that the rows of each hop take; `timeOf` is the time of an entry of the cycle. */
 function temporalEdges(
   timeOf: (edge: number) => number,
   fanouts: number[],
@@ -130,7 +130,7 @@ async function invariants(gpu: GpuDevice): Promise<void> {
   const graph = skewedGraph(2708, 10556);
   const { offsets, indices, edgeIds } = graph.adjacency;
   const slotOf = graph.adjacency.slotOfEdge() as Int32Array;
-  ok(edgeIds !== null, 'edge ids differ from slots');
+  ok(edgeIds !== null, 'edge ids differ from edge positions');
   const seeds = Int32Array.from({ length: 512 }, (_, i) => (i * 5) % 2708);
   const sampler = new GPUSampler(gpu, graph, { seed: 3 }).setSize([25, 10]);
   const { allNode, adjs, batchSize } = await sampler.sample(seeds);
@@ -146,7 +146,7 @@ async function invariants(gpu: GpuDevice): Promise<void> {
     for (let e = 0; e < row.length; e++) {
       const node = allNode[col[e]];
       const slot = slotOf[eId[e]];
-      ok(row[e] < size[0] && col[e] < size[1], `edge ${e} lies within the layer`);
+      ok(row[e] < size[0] && col[e] < size[1], `edge ${e} is within the layer`);
       ok(slot >= offsets[node] && slot < offsets[node + 1], `edge ${e} belongs to its node`);
       ok(indices[slot] === allNode[row[e]], `edge ${e} leads to its neighbour`);
     }
@@ -156,7 +156,7 @@ async function invariants(gpu: GpuDevice): Promise<void> {
 export const cases: readonly GpuCase[] = [
   { group: 'A', name: 'all neighbours on a cycle', run: fullFanOut },
   { group: 'B', name: 'a graph without edges', run: noEdges },
-  { group: 'C', name: 'weights 1 and 0 in turn', run: biased },
+  { group: 'C', name: 'alternating weights 1 and 0', run: biased },
   { group: 'C', name: 'disjoint trees (CPU)', run: disjoint },
   { group: 'C', name: 'times of nodes and edges, the last ones first (CPU)', run: temporal },
   { group: 'D', name: '10 nodes of degree 5, k = 10', run: (gpu) => stars(gpu, 10, 5, 10) },

@@ -1,4 +1,4 @@
-/** Group I: sizes as text, and what a store says about a wrong one. */
+/** Group I: sizes as text, and the errors for wrong ones. */
 import { CGPUFeature } from 'skein/gpu';
 import { ValueError } from 'skein/util';
 import { parseSize } from '#internal/util/index.js';
@@ -10,7 +10,7 @@ const group = 'I';
 export const cases: readonly GpuCase[] = [
   {
     group,
-    name: 'sizes that are taken',
+    name: 'valid sizes',
     async run() {
       const table: [string | number, number][] = [
         ['0.1G', 107374182],
@@ -26,7 +26,7 @@ export const cases: readonly GpuCase[] = [
   },
   {
     group,
-    name: 'sizes that are refused, by a store too',
+    name: 'invalid sizes, also in a store',
     async run(gpu) {
       for (const text of ['10', '1T', '', '-1G', Number.NaN]) {
         await throws(() => parseSize(text), ValueError, /expected a text such as "0.1G"/);

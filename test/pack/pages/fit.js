@@ -1,4 +1,4 @@
-/** Takes steps and leaves the first and the last loss for the test; imports nothing, so that a page has only its own parts. */
+/** Takes optimiser steps and sets the first and the last loss for the test; imports nothing, to keep pages minimal. */
 export function takeSteps(optimizer, loss, steps = 60) {
   const losses = Array.from({ length: steps }, () => {
     optimizer.zeroGrad();

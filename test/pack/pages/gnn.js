@@ -1,4 +1,4 @@
-/** A page with a GCN and nothing else, the measure of how little a page has to load. */
+/** A page with a GCN only, to measure the minimal size of a page. */
 import { GCN } from 'skein/gnn';
 import { Graph } from 'skein/graph';
 import { Adam, crossEntropy } from 'skein/nn';

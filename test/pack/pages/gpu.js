@@ -1,4 +1,4 @@
-/** GraphSAGE on the page's graphics processor: neighbourhoods, rows of features and the model. */
+/** GraphSAGE on the page's GPU: neighbourhoods, rows of features and the model. */
 import { GraphSAGE } from 'skein/gnn';
 import { CGPUFeature, enableWebGpu, GPUSampler, openGpuDevice } from 'skein/gpu';
 import { Graph } from 'skein/graph';

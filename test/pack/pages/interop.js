@@ -20,4 +20,4 @@ if (table.views.x.shape.join() !== '50,3')
 const y = x.matmul(tensor([[1], [-2], [0.5]]));
 const model = new Sequential([new Linear(3, 1)]);
 takeSteps(new Adam(model.parameters(), { lr: 0.1 }), () => mseLoss(model.forward(x), y), 80);
-if (typeof exportOnnx !== 'function') throw new Error('exportOnnx is not there');
+if (typeof exportOnnx !== 'function') throw new Error('exportOnnx is missing');

@@ -1,4 +1,4 @@
-/** A network that tells two rings apart. */
+/** A network that separates two rings. */
 import { Adam, crossEntropy, MLP } from 'skein/nn';
 import { manualSeed, tensor } from 'skein/tensor';
 import { takeSteps } from './fit.js';

@@ -1,4 +1,4 @@
-/** The parts of skein/storage, dist and train that need no Node.js, and the names that do. */
+/** The exports of skein/storage, dist and train that need no Node.js, and those that do. */
 import { karateClub, readNpy } from 'skein/data';
 import { openCommunicator, SelfCommunicator } from 'skein/dist';
 import { GCN } from 'skein/gnn';

@@ -1,4 +1,4 @@
-/** Random numbers, sizes and errors; a line fitted by hand. */
+/** Random numbers, sizes and errors; a line fitted without an optimiser. */
 import { formatSize, parseSize, Random, ValueError } from 'skein/util';
 import { leave } from './fit.js';
 
