@@ -1,4 +1,4 @@
-/** Training on several workers: what they say to each other. Needs Node; MPI only where it is asked for. */
+/** Training on several workers: communication, distributed graphs, stores and sampling. Needs Node; loads MPI on request. */
 
 export {
   type Capabilities,

@@ -1,11 +1,11 @@
-/** What a predictor is asked, checked before anything is looked up: programs in plain JavaScript may give anything. */
+/** Checks of a predictor's arguments before any lookup: programs in plain JavaScript may pass anything. */
 import { checkInteger, expected, ValueError } from '../util/errors.js';
 import type { Ability, EdgeName, NamedEvent, RankOptions, RankQuestion } from './predictor.js';
 
-const questionExample = 'Give a list, such as [{ head: "a", relation: "r" }].';
-const edgeExample = 'Give a list, such as [{ head: "a", relation: "r", tail: "b" }].';
-const nameExample = 'Give a list, such as ["a", "b"].';
-const eventExample = 'Give a list, such as [{ head: "a", tail: "b", time: 5 }].';
+const questionExample = 'Pass a list, such as [{ head: "a", relation: "r" }].';
+const edgeExample = 'Pass a list, such as [{ head: "a", relation: "r", tail: "b" }].';
+const nameExample = 'Pass a list, such as ["a", "b"].';
+const eventExample = 'Pass a list, such as [{ head: "a", tail: "b", time: 5 }].';
 
 export function checkNames(where: Ability, names: readonly string[]): void {
   checkList(where, 'names', names, nameExample);
@@ -40,7 +40,7 @@ export function checkNamedEvents(where: Ability, events: readonly NamedEvent[]):
   }
 }
 
-/** How many answers are wanted. */
+/** Returns the maximum number of answers. */
 export function checkCount(where: Ability, { k = 10 }: Pick<RankOptions, 'k'>): number {
   return checkInteger(where, 'k', k);
 }
@@ -64,6 +64,6 @@ function checkFields(where: Ability, name: string, given: RankQuestion, needed: 
 
 function checkName(where: Ability, name: string, value: unknown): void {
   if (typeof value === 'string') return;
-  const advice = typeof value === 'number' ? `Names are text: write "${value}".` : '';
+  const advice = typeof value === 'number' ? `Write "${value}": names are strings.` : '';
   throw new ValueError(expected(where, 'the name of a node or relation', name, value, advice));
 }

@@ -1,6 +1,6 @@
 /**
- * Rows of nodes that were not there in training, from their features and their edges: what the encoder makes of them in
- * the graph with them added. A model with trained embeddings has no row for them and is refused.
+ * Encodes nodes that were not in the training graph, from their features and their edges: the encoder runs on the graph
+ * with them added. Models with trained embeddings are rejected, because they have no rows for new nodes.
  */
 import type { NewNodes } from '../data/index.js';
 import { MemoryStore, type RowReader } from '../storage/index.js';
@@ -9,12 +9,12 @@ import { type EncodedNodes, GraphStorage, MemoryEdges, type OpenedGraphRun } fro
 import { initializeBatches } from '../train/tasks/graph/initialize-model.js';
 import { StateError } from '../util/errors.js';
 
-/** Refuses models that cannot say anything about new nodes; gives the width of their features. */
+/** Throws if a model cannot encode new nodes; returns the width of their features. */
 export function newNodeFeatures({ config, storage }: OpenedGraphRun): number {
   const { embedding_dim: trained } = config.model.encoder;
   if (trained > 0)
     throw new StateError(
-      `predict: expected an encoder of features alone for --new-nodes, got one with trained embeddings of width ${trained}. A node that was not trained has none; train with FEATURE layers instead of EMBEDDING.`,
+      `predict: expected an encoder of features only for --new-nodes, got one with trained embeddings of width ${trained}. A node that was not trained has none; train with FEATURE layers instead of EMBEDDING.`,
     );
   return storage.features?.width ?? 0;
 }
@@ -23,7 +23,7 @@ const batchSize = 1024;
 
 export async function encodeNewNodes(run: OpenedGraphRun, added: NewNodes): Promise<EncodedNodes> {
   const { model, config } = run;
-  const storage = await extended(run, added);
+  const storage = await extendGraph(run, added);
   const source = initializeBatches(config, storage);
   source.select('test');
   await source.load();
@@ -51,8 +51,8 @@ export async function encodeNewNodes(run: OpenedGraphRun, added: NewNodes): Prom
   return { rows, width };
 }
 
-/** The graph with the new nodes and edges; features are in memory. */
-async function extended(
+/** Returns the graph with the new nodes and edges; features are in memory. */
+async function extendGraph(
   { storage, dataset }: OpenedGraphRun,
   { names, features, edges }: NewNodes,
 ): Promise<GraphStorage> {

@@ -1,4 +1,4 @@
-/** Models of event streams, asked by the names of the stream's file. The stream continues with `append`. */
+/** Predictor of models of event streams, by the names in the stream's file. `append` continues the stream. */
 import type { EventNodes, EventSide } from '../data/index.js';
 import type { OnlineScorer } from '../temporal/index.js';
 import { type Metrics, type OpenedEventRun, onlineScorer } from '../train/index.js';
@@ -13,8 +13,8 @@ import {
   type RankedName,
   type RankOptions,
   type RankQuestion,
+  readRunMetrics,
 } from './predictor.js';
-import { runMetrics } from './run-metrics.js';
 
 export class EventPredictor extends BasePredictor {
   override readonly kind = 'events';
@@ -23,12 +23,12 @@ export class EventPredictor extends BasePredictor {
   readonly run: OpenedEventRun;
   readonly scorer: OnlineScorer;
 
-  /** The run must have come to its end. */
+  /** The run must be finished. */
   constructor(run: OpenedEventRun, command = 'predict') {
     super();
     this.run = run;
     this.scorer = onlineScorer(run, command);
-    this.metrics = runMetrics(run);
+    this.metrics = readRunMetrics(run);
   }
 
   override async score(edges: readonly EdgeName[]): Promise<Float32Array> {
@@ -39,13 +39,15 @@ export class EventPredictor extends BasePredictor {
     this.scorer.advance();
     const timed = times.filter((time) => time !== undefined);
     if (timed.length > 0 && timed.length < times.length)
-      throw new ValueError('score: expected a time for all edges or for none, got some. Give one for each.');
+      throw new ValueError(
+        'score: expected a time for all edges or for none, got some. Add the missing ones.',
+      );
     return Float32Array.from(
       this.scorer.score(src, dst, timed.length === 0 ? undefined : (times as number[])),
     );
   }
 
-  /** The likeliest destinations; `includeKnown` changes nothing, since what happened may happen again. */
+  /** Ranks the most likely destinations; `includeKnown` has no effect, because an event can happen again. */
   override async rank(
     questions: readonly RankQuestion[],
     options: RankOptions = {},
@@ -58,7 +60,7 @@ export class EventPredictor extends BasePredictor {
     return questions.map(({ head, tail, relation, time }) => {
       if (head === undefined || tail !== undefined || relation !== undefined)
         throw new ValueError(
-          'rank: expected a question with head alone for a model of events, got another. It ranks destinations.',
+          'rank: expected questions with head only for a model of events, got other fields. Leave out tail and relation.',
         );
       const scores = this.scorer.score([this.#node('head', head, 'src')], dstPool, time);
       const order = Array.from(scores.keys()).sort((a, b) => scores[b] - scores[a] || a - b);
@@ -85,7 +87,7 @@ export class EventPredictor extends BasePredictor {
     const nodes: EventNodes = this.run.stream.data.nodes;
     const id = nodes.idOf(raw, side);
     if (id !== undefined) return id;
-    const what = `a ${side === 'src' ? 'source' : 'destination'} as the stream's file calls it`;
+    const what = `a ${side === 'src' ? 'source' : 'destination'} by its name in the stream's file`;
     throw new ValueError(expected('predict', what, field, raw, `There are ${nodes.size} nodes.`));
   }
 }

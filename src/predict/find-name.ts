@@ -1,4 +1,4 @@
-/** The number of a name, or an error that suggests the nearest ones. */
+/** Looks up a name; the error for an unknown one suggests the nearest names. */
 import { typedName } from '../data/formats/node-types.js';
 import type { NameTable } from '../data/index.js';
 import { TypedNames } from '../data/prepare/name-table.js';
@@ -7,12 +7,12 @@ import { nearestNames } from '../util/nearest.js';
 
 export interface NameQuestion {
   readonly command: string;
-  /** The option or field that the name was given for. */
+  /** The option or field with the name. */
   readonly option: string;
   readonly raw: string;
-  /** An entity, a relation. */
+  /** The kind of name: an entity, a relation. */
   readonly what: string;
-  /** Where sources and destinations have ids of their own, whose id it is. */
+  /** The side, if sources and destinations have separate ids. */
   readonly side?: 'src' | 'dst' | undefined;
 }
 
@@ -21,7 +21,7 @@ export function findName(names: NameTable, { command, option, raw, what, side }:
   if (id !== undefined) return id;
   const typed = names instanceof TypedNames ? names.types.map((type) => typedName(type, raw)) : [];
   const known = typed.filter((name) => names.idOf(name) !== undefined);
-  const near = known.length > 0 ? known : nearestNames(raw, everyName(names));
+  const near = known.length > 0 ? known : nearestNames(raw, firstNames(names));
   const advice =
     near.length > 0
       ? `Did you mean ${near.join(known.length > 0 ? ' or ' : ', ')}?`
@@ -34,8 +34,8 @@ export function findName(names: NameTable, { command, option, raw, what, side }:
   );
 }
 
-/** Of very large graphs the first million: a guess is worth a second, not a minute. */
-function* everyName(names: NameTable): Generator<string> {
+/** Yields the names, of very large graphs the first million, so that a suggestion takes about a second. */
+function* firstNames(names: NameTable): Generator<string> {
   const count = Math.min(names.size, 1_000_000);
   for (let id = 0; id < count; id++) yield names.nameOf(id);
 }

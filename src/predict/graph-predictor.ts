@@ -1,4 +1,4 @@
-/** Models of links and of nodes of a prepared graph, asked by names. */
+/** Predictor of link and node models of a prepared graph, by names. */
 import type { NameTable } from '../data/index.js';
 import { scope, softmax } from '../tensor/index.js';
 import { type Metrics, NodeClassificationModel, type OpenedGraphRun } from '../train/index.js';
@@ -16,12 +16,12 @@ import {
   type RankedName,
   type RankOptions,
   type RankQuestion,
+  readRunMetrics,
 } from './predictor.js';
-import { runMetrics } from './run-metrics.js';
 import { nearestNodes, rowsOf, scoreEdges, topLinks } from './top-nodes.js';
 
-/** Names in messages as callers know them: fields of questions, or options of a command. */
-export interface Wording {
+/** How messages name arguments: as fields of questions, or as options of a command. */
+export interface MessageNames {
   readonly command?: string;
   readonly prefix?: '' | '--';
 }
@@ -37,18 +37,18 @@ export class GraphPredictor extends BasePredictor {
   override readonly metrics: Readonly<Record<string, Metrics>>;
   override readonly classes: readonly string[];
   readonly #names: GraphNames;
-  readonly #wording: Required<Wording>;
+  readonly #messageNames: Required<MessageNames>;
 
-  private constructor(run: OpenedGraphRun, names: GraphNames, { command, prefix }: Wording) {
+  private constructor(run: OpenedGraphRun, names: GraphNames, { command, prefix }: MessageNames) {
     super();
     this.run = run;
-    this.metrics = runMetrics(run);
+    this.metrics = readRunMetrics(run);
     this.classes = names.classes;
     this.#names = names;
-    this.#wording = { command: command ?? 'predict', prefix: prefix ?? '' };
+    this.#messageNames = { command: command ?? 'predict', prefix: prefix ?? '' };
   }
 
-  static async open(run: OpenedGraphRun, wording: Wording = {}): Promise<GraphPredictor> {
+  static async open(run: OpenedGraphRun, messageNames: MessageNames = {}): Promise<GraphPredictor> {
     const { dataset } = run;
     const classes = run.kind === 'nodes' ? await dataset.classNames() : null;
     return new GraphPredictor(
@@ -58,7 +58,7 @@ export class GraphPredictor extends BasePredictor {
         relations: dataset.hasRelations ? await dataset.relationNames() : null,
         classes: Array.from({ length: classes?.size ?? 0 }, (_, id) => (classes as NameTable).nameOf(id)),
       },
-      wording,
+      messageNames,
     );
   }
 
@@ -66,7 +66,7 @@ export class GraphPredictor extends BasePredictor {
     return this.run.kind;
   }
 
-  /** The relation of a graph that has just one. */
+  /** The relation of a graph that has only one. */
   get onlyRelation(): string | undefined {
     const { relations } = this.#names;
     return relations?.size === 1 ? relations.nameOf(0) : undefined;
@@ -109,7 +109,7 @@ export class GraphPredictor extends BasePredictor {
     const { head, tail } = question;
     if ((head === undefined) === (tail === undefined))
       throw new ValueError(
-        `${this.#wording.command}: expected either head or tail in a question, got ${head === undefined ? 'neither' : 'both'}. The end that is left out is asked for.`,
+        `${this.#messageNames.command}: expected either head or tail in a question, got ${head === undefined ? 'neither' : 'both'}. Leave out the end to predict.`,
       );
     const want = head === undefined ? 'head' : 'tail';
     const node =
@@ -170,16 +170,16 @@ export class GraphPredictor extends BasePredictor {
   }
 
   #node(field: string, raw: string, side?: 'src' | 'dst'): number {
-    const { command, prefix } = this.#wording;
+    const { command, prefix } = this.#messageNames;
     return findName(this.#names.nodes, {
       ...{ command, raw, side, option: `${prefix}${field}`, what: 'an entity' },
     });
   }
 
-  /** The relation of a question: where there is just one, it need not be named. */
+  /** Returns the relation of a question; it may be omitted if the graph has only one. */
   #relation(raw: string | undefined): number | null {
     const { relations } = this.#names;
-    const { command, prefix } = this.#wording;
+    const { command, prefix } = this.#messageNames;
     if (relations === null) {
       if (raw === undefined) return null;
       throw new ValueError(
@@ -195,7 +195,7 @@ export class GraphPredictor extends BasePredictor {
     );
   }
 
-  /** Other ends of true edges, of all splits. */
+  /** Returns the other endpoints of true edges, of all splits. */
   async #knownEnds(node: number, relation: number | null, want: 'head' | 'tail'): Promise<Set<number>> {
     const relations = relation === null ? null : Int32Array.of(relation);
     const own = Int32Array.of(node);

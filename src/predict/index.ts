@@ -1,4 +1,4 @@
-/** Trained models opened for use: predictors of every task, and what commands need to write predictions. */
+/** Trained models opened for use: predictors of every task, and helpers for commands that write predictions. */
 export { encodeNewNodes } from './encode-new-nodes.js';
 export type { GraphologyGraph, Name } from './fit/edge-input.js';
 export {

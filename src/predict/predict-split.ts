@@ -1,6 +1,6 @@
 /**
  * Predictions of a saved model, batch by batch: ranks and scores of edges in both directions, classes of nodes. The
- * model's reporter holds the metrics afterwards. Other edges or nodes than those of the test set can take its place.
+ * model's reporter holds the metrics afterwards. Other edges or nodes can replace the test set.
  */
 import { noGrad, scope, type Tensor } from '../tensor/index.js';
 import {
@@ -22,7 +22,7 @@ export interface PredictedEdges {
   readonly src: Int32Array;
   readonly dst: Int32Array;
   readonly relations: Int32Array | null;
-  /** The end that was guessed. */
+  /** The predicted endpoint. */
   readonly direction: 'tail' | 'head';
   readonly ranks: Float64Array;
   readonly scores: Float32Array;
@@ -31,7 +31,7 @@ export interface PredictedEdges {
 export interface PredictedNodes {
   readonly nodes: Int32Array;
   readonly classes: Int32Array;
-  /** −1 where the class is not known; null when no class is. */
+  /** −1 if the class is unknown; null if no class is known. */
   readonly labels: Int32Array | null;
   /** Scores of every class [nodes, classes]; valid during the call. */
   readonly logits: Tensor;
@@ -48,7 +48,7 @@ export async function predictLinks(
   while (source.hasNext()) {
     const batch = await source.next();
     const { src, dst, relations } = batch as TrainingBatch & { src: Int32Array; dst: Int32Array };
-    for (const { direction, ranks, scores } of await ranked(model, batch))
+    for (const { direction, ranks, scores } of await rankBatch(model, batch))
       take({ src, dst, relations, direction, ranks, scores });
     batch.dispose();
   }
@@ -56,12 +56,12 @@ export async function predictLinks(
 
 type Ranked = Pick<PredictedEdges, 'direction' | 'ranks' | 'scores'>;
 
-async function ranked(model: LinkPredictionModel, batch: TrainingBatch): Promise<Ranked[]> {
+async function rankBatch(model: LinkPredictionModel, batch: TrainingBatch): Promise<Ranked[]> {
   const { reporter } = model;
   const { relations } = batch;
   const details = (direction: 'tail' | 'head'): RankDetails =>
     relations === null ? { direction } : { direction, relations };
-  const noted = (direction: 'tail' | 'head', scores: Float32Array, add: () => void): Ranked => {
+  const record = (direction: 'tail' | 'head', scores: Float32Array, add: () => void): Ranked => {
     const first = reporter.size;
     add();
     return { direction, scores, ranks: reporter.ranksFrom(first) };
@@ -69,7 +69,7 @@ async function ranked(model: LinkPredictionModel, batch: TrainingBatch): Promise
   if (batch.evaluation !== null) {
     const counted = await countAgainstAll(model.decoder, batch);
     return counted.map(({ direction, greater, equal, candidates, scores }) =>
-      noted(direction, scores, () => reporter.addCounts(greater, equal, candidates, details(direction))),
+      record(direction, scores, () => reporter.addCounts(greater, equal, candidates, details(direction))),
     );
   }
   return noGrad(() =>
@@ -82,7 +82,7 @@ async function ranked(model: LinkPredictionModel, batch: TrainingBatch): Promise
       return sides.flatMap(([direction, positive, negative]) => {
         if (positive === null || negative === null) return [];
         const scores = (positive.dataSync() as Float32Array).slice();
-        return [noted(direction, scores, () => reporter.addResult(scores, negative, details(direction)))];
+        return [record(direction, scores, () => reporter.addResult(scores, negative, details(direction)))];
       });
     }),
   );
@@ -117,13 +117,13 @@ async function startTest(
   source.select('test');
   if (source.numItems === 0)
     throw new StateError(
-      'predict: expected a test set, got none. Name a file with --input-file, or prepare the dataset with a split.',
+      'predict: expected a test set, got none. Pass a file with --input-file, or prepare the dataset with a split.',
     );
   await source.load();
   model.startEvaluation();
 }
 
-/** The column of each row's highest value; the first of equals. */
+/** Returns the column of each row's highest value; the first of equals. */
 export function bestColumns(scores: Tensor): Int32Array {
   const [rows, columns] = scores.shape;
   const values = scores.dataSync();
@@ -134,7 +134,7 @@ export function bestColumns(scores: Tensor): Int32Array {
   });
 }
 
-/** What takes the place of the test set. */
+/** Edges or nodes that replace the test set. */
 export interface OtherTestSet {
   /** Rows [source, (relation,) destination]. */
   readonly edges?: Int32Array;
@@ -146,7 +146,7 @@ export async function withTestSet(run: OpenedGraphRun, { edges, nodes }: OtherTe
   const { storage, config, dataset, record } = run;
   const columns = dataset.numColumns;
   const train = storage.split('train');
-  const held = edges === undefined ? null : await heldOut(run);
+  const held = edges === undefined ? null : await readHeldOutEdges(run);
   const replaced = new GraphStorage({
     numNodes: storage.numNodes,
     numRelations: storage.numRelations,
@@ -166,7 +166,7 @@ export async function withTestSet(run: OpenedGraphRun, { edges, nodes }: OtherTe
   return source;
 }
 
-async function heldOut({ dataset }: OpenedGraphRun): Promise<Int32Array> {
+async function readHeldOutEdges({ dataset }: OpenedGraphRun): Promise<Int32Array> {
   const [validation, test] = [await dataset.readEdges('validation'), await dataset.readEdges('test')];
   const all = new Int32Array(validation.length + test.length);
   all.set(validation);

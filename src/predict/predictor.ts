@@ -1,24 +1,25 @@
 /**
- * A trained model opened for use: it answers by the names that users gave. Which of the questions a model answers depends on
- * its task; `answers` lists them, and any other is refused by name.
+ * A trained model opened for use: it answers by the users' names. Which questions a model answers depends on its task;
+ * `answers` lists them, and any other throws an error that names it.
  */
-
-import type { Metrics, TaskKind } from '../train/index.js';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Metrics, RunRecord, TaskKind } from '../train/index.js';
 import { StateError } from '../util/errors.js';
 
-/** What a predictor may be asked. */
+/** Methods that a predictor may support. */
 export type Ability = 'score' | 'rank' | 'neighbors' | 'classify' | 'embed' | 'append';
 
-/** An edge, or an event at a time, by names. A graph whose edges have no relation takes none. */
+/** An edge, or an event at a time, by names. Graphs whose edges have no relation take none. */
 export interface EdgeName {
   readonly head: string;
   readonly tail: string;
   readonly relation?: string;
-  /** Of an event; default: just after the last one. */
+  /** For events; default: just after the last one. */
   readonly time?: number;
 }
 
-/** Which end is asked for: the one that is not given. */
+/** A question for the missing endpoint. */
 export interface RankQuestion {
   readonly head?: string;
   readonly tail?: string;
@@ -27,18 +28,18 @@ export interface RankQuestion {
 }
 
 export interface RankOptions {
-  /** Answers at most (default 10). */
+  /** Maximum number of answers (default 10). */
   readonly k?: number;
-  /** Also give edges that are part of the graph, marked as `known` (default false). */
+  /** Include edges of the graph, marked as `known` (default false). */
   readonly includeKnown?: boolean;
 }
 
 export interface NeighborOptions {
-  /** Answers at most (default 10). */
+  /** Maximum number of answers (default 10). */
   readonly k?: number;
 }
 
-/** Best first. */
+/** An answer with its score. */
 export interface RankedName {
   readonly name: string;
   readonly score: number;
@@ -49,7 +50,7 @@ export interface RankedName {
 export interface ClassifiedName {
   readonly name: string;
   readonly class: string;
-  /** Of each class, in the order of `classes`. */
+  /** Probability of each class, in the order of `classes`. */
   readonly probabilities: Float32Array;
 }
 
@@ -58,41 +59,41 @@ export interface NamedEvent {
   readonly head: string;
   readonly tail: string;
   readonly time: number;
-  /** As many numbers as events of the stream have. */
+  /** As many numbers as the events of the stream have. */
   readonly features?: readonly number[];
 }
 
 export interface Predictor {
   readonly kind: TaskKind;
   readonly answers: readonly Ability[];
-  /** Classes in the order of their probabilities; empty unless it classifies. */
+  /** Classes in the order of their probabilities; empty unless the model classifies. */
   readonly classes: readonly string[];
-  /** What the run measured at its end, by split; empty before. */
+  /** Metrics at the end of the run, by split; empty before. */
   readonly metrics: Readonly<Record<string, Metrics>>;
-  /** How likely edges are: scores of the decoder, or of an event the logit. */
+  /** Scores edges: scores of the decoder, or the logit of an event. */
   score(edges: readonly EdgeName[]): Promise<Float32Array>;
-  /** The likeliest other ends of edges, for each question. */
+  /** Returns the most likely other endpoints of edges, for each question. */
   rank(questions: readonly RankQuestion[], options?: RankOptions): Promise<RankedName[][]>;
-  /** The nodes whose rows have the highest cosine, for each name. */
+  /** Returns the nodes whose rows have the highest cosine similarity, for each name. */
   neighbors(names: readonly string[], options?: NeighborOptions): Promise<RankedName[][]>;
   classify(names: readonly string[]): Promise<ClassifiedName[]>;
-  /** Rows of nodes as the model compares them. */
+  /** Returns the rows of nodes that the model compares. */
   embed(names: readonly string[]): Promise<Float32Array[]>;
-  /** Adds events to the stream; later answers know of them. Refused as a whole when one of them is wrong. */
+  /** Appends events to the stream; later answers take them into account. If one is invalid, none is appended. */
   append(events: readonly NamedEvent[]): Promise<void>;
   close(): Promise<void>;
 }
 
-const whatFor: Readonly<Record<Ability, string>> = {
+const abilityTexts: Readonly<Record<Ability, string>> = {
   score: 'score edges',
   rank: 'rank the ends of edges',
   neighbors: 'find similar nodes',
   classify: 'classify nodes',
-  embed: 'give rows of nodes',
-  append: 'take events',
+  embed: 'return rows of nodes',
+  append: 'append events',
 };
 
-/** Refuses every question; a predictor of a task answers some of them. */
+/** Throws on every question; a predictor of a task overrides some of the methods. */
 export abstract class BasePredictor implements Predictor {
   abstract readonly kind: TaskKind;
   abstract readonly answers: readonly Ability[];
@@ -102,32 +103,46 @@ export abstract class BasePredictor implements Predictor {
   abstract close(): Promise<void>;
 
   async score(_edges: readonly EdgeName[]): Promise<Float32Array> {
-    throw this.#refusal('score');
+    throw this.#unsupported('score');
   }
 
   async rank(_questions: readonly RankQuestion[], _options?: RankOptions): Promise<RankedName[][]> {
-    throw this.#refusal('rank');
+    throw this.#unsupported('rank');
   }
 
   async neighbors(_names: readonly string[], _options?: NeighborOptions): Promise<RankedName[][]> {
-    throw this.#refusal('neighbors');
+    throw this.#unsupported('neighbors');
   }
 
   async classify(_names: readonly string[]): Promise<ClassifiedName[]> {
-    throw this.#refusal('classify');
+    throw this.#unsupported('classify');
   }
 
   async embed(_names: readonly string[]): Promise<Float32Array[]> {
-    throw this.#refusal('embed');
+    throw this.#unsupported('embed');
   }
 
   async append(_events: readonly NamedEvent[]): Promise<void> {
-    throw this.#refusal('append');
+    throw this.#unsupported('append');
   }
 
-  #refusal(ability: Ability): StateError {
+  #unsupported(ability: Ability): StateError {
     return new StateError(
-      `${ability}: expected a model that can ${whatFor[ability]}, got one of ${this.kind}. It answers ${this.answers.join(', ')}.`,
+      `${ability}: expected a model that can ${abilityTexts[ability]}, got one of ${this.kind}. It answers ${this.answers.join(', ')}.`,
     );
   }
+}
+
+/** Returns metrics by split: those of `done.json`; before the end, the validation of the checkpoint. */
+export function readRunMetrics({
+  directory,
+  record,
+}: {
+  readonly directory: string;
+  readonly record: RunRecord;
+}): Readonly<Record<string, Metrics>> {
+  const path = join(directory, 'done.json');
+  if (!existsSync(path)) return { validation: record.validation };
+  const { validation, test } = JSON.parse(readFileSync(path, 'utf8')) as Record<string, Metrics>;
+  return { validation, test };
 }

@@ -1,6 +1,6 @@
 /**
- * The best nodes for a question, over all nodes as they pass by in tiles: the other ends of edges that a model finds most
- * likely, and the nodes whose rows point the same way. Beside one tile only the answers are held.
+ * Finds the best nodes for a question, over all nodes in tiles: the most likely other endpoints of edges, and the nodes
+ * with the most similar rows. Only one tile and the answers are held in memory.
  */
 import type { Tile } from '../storage/index.js';
 import { fromTypedArray, gatherRows, noGrad, scope, type Tensor } from '../tensor/index.js';
@@ -17,30 +17,30 @@ export interface ScoredNode {
 
 export interface TopOptions {
   readonly count: number;
-  /** Nodes that are no answer. */
+  /** Whether to exclude a node. */
   readonly skip?: (id: number) => boolean;
 }
 
 export interface LinkQuestion extends TopOptions {
-  /** The end that is known. */
+  /** The known endpoint. */
   readonly node: number;
-  /** null where edges have no relation. */
+  /** null if edges have no relation. */
   readonly relation: number | null;
-  /** The end that is asked for. */
+  /** The endpoint to predict. */
   readonly want: 'tail' | 'head';
 }
 
-/** Rows that are scored at a time. */
+/** Number of rows that are scored at a time. */
 const blockRows = 8192;
 
-/** The likeliest other ends of edges from (want tail) or to (want head) a node. */
+/** Returns the most likely other endpoints of edges from (want tail) or to (want head) a node. */
 export async function topLinks(run: OpenedGraphRun, question: LinkQuestion): Promise<ScoredNode[]> {
   const { storage } = run;
-  const model = linkModel(run);
+  const model = requireLinkModel(run);
   const best = new BestScores(question);
   await rowsForReading(run);
   const { rows, width } = await storage.readEncoded(Int32Array.of(question.node));
-  const score = scorer(model, fromTypedArray(rows, [1, width]), question);
+  const score = makeScorer(model, fromTypedArray(rows, [1, width]), question);
   for await (const tile of storage.tiles())
     for (const { start, values } of blocks(tile, width)) {
       const scores = noGrad(() => scope(() => score(values).dataSync() as Float32Array));
@@ -49,7 +49,7 @@ export async function topLinks(run: OpenedGraphRun, question: LinkQuestion): Pro
   return best.results();
 }
 
-/** The nodes whose rows have the highest cosine with a node's. */
+/** Returns the nodes whose rows have the highest cosine similarity with a node's. */
 export async function nearestNodes(
   run: OpenedGraphRun,
   node: number,
@@ -73,7 +73,7 @@ export async function nearestNodes(
   return best.results();
 }
 
-/** Rows of nodes as the model compares them. */
+/** Returns the rows of nodes that the model compares. */
 export async function rowsOf(
   run: OpenedGraphRun,
   ids: Int32Array,
@@ -82,14 +82,14 @@ export async function rowsOf(
   return run.storage.readEncoded(ids);
 }
 
-/** Scores of edges: each as its destination is guessed. */
+/** Scores edges, each as a prediction of its destination. */
 export async function scoreEdges(
   run: OpenedGraphRun,
   src: Int32Array,
   dst: Int32Array,
   relations: Int32Array | null,
 ): Promise<Float32Array> {
-  const { decoder } = linkModel(run);
+  const { decoder } = requireLinkModel(run);
   const ends = await Promise.all([rowsOf(run, src), rowsOf(run, dst)]);
   return noGrad(() =>
     scope(() => {
@@ -100,15 +100,15 @@ export async function scoreEdges(
   );
 }
 
-function linkModel({ model }: OpenedGraphRun): LinkPredictionModel {
+function requireLinkModel({ model }: OpenedGraphRun): LinkPredictionModel {
   if (model instanceof LinkPredictionModel) return model;
   throw new StateError(
     `query: expected a run of LINK_PREDICTION for --head and --tail, got one of NODE_CLASSIFICATION. Use --neighbors, or "${invocation()} predict".`,
   );
 }
 
-/** Scores of a block of rows [n, d] as the other end. */
-function scorer(
+/** Returns a function that scores a block of rows [n, d] as the other endpoint. */
+function makeScorer(
   { decoder }: LinkPredictionModel,
   own: Tensor,
   { want, relation }: LinkQuestion,
@@ -120,7 +120,7 @@ function scorer(
   );
   if (side !== undefined)
     return (rows) => decoder.comparator.chunks(side.query, rows, upTo(rows.shape[0]), 1);
-  // Without inverse relations a source is guessed by scoring its edge forwards.
+  // Without inverse relations a source is predicted by scoring its edge forwards.
   return (rows) => {
     const count = rows.shape[0];
     const dst = gatherRows(own, new Int32Array(count));
@@ -142,7 +142,7 @@ function upTo(count: number): Int32Array {
   return Int32Array.from({ length: count }, (_, i) => i);
 }
 
-/** The highest scores so far, best first; of equals the lower id. */
+/** Keeps the highest scores so far, best first; the lower id among equals. */
 class BestScores {
   readonly #count: number;
   readonly #skip: (id: number) => boolean;

@@ -1,8 +1,8 @@
 /**
  * A sampled neighbourhood: nodes with the seeds first, edges by destination, and the blocks that layers run on.
  *
- * Nodes are in the order of hops, and only nodes of the last hop have no edges of their own. So the blocks of all layers
- * are prefixes of one structure: the block of the last layer holds the edges of the seeds, the one before those of the
+ * Nodes are in the order of hops, and only nodes of the last hop have no in-edges. So the blocks of all layers are
+ * prefixes of one structure: the block of the last layer holds the edges of the seeds, the one before those of the
  * seeds and the first hop, and so on. A node found in an early hop keeps the neighbours it drew then in all layers.
  */
 import { Block, type BlockParent } from '../graph/index.js';
@@ -15,7 +15,7 @@ export interface Adj {
   readonly size: readonly [number, number];
 }
 
-export interface BatchParts {
+export interface BatchArrays {
   readonly nodeIds: Int32Array;
   readonly seedRows: Int32Array;
   readonly trees: Int32Array | null;
@@ -23,16 +23,16 @@ export interface BatchParts {
   readonly offsets: Int32Array;
   /** Source rows. */
   readonly indices: Int32Array;
-  /** Places of the edges in the sampling graph. */
+  /** Positions of the edges in the sampling graph. */
   readonly slots: Int32Array;
   readonly nodesPerHop: readonly number[];
   readonly edgesPerHop: readonly number[];
 }
 
-/** What knows the edges behind the slots of a batch. */
-export interface SampledFrom {
+/** Looks up the edges at the positions of a batch. */
+export interface EdgeLookup {
   edgeIds(slots: Int32Array): Int32Array;
-  /** What tells edges apart, where one may be followed in both directions; by default their ids. */
+  /** Ids that distinguish edges if one may be followed in both directions; by default their edge ids. */
   rowIds?(slots: Int32Array): Int32Array;
   weightsOf(slots: Int32Array): Float32Array | null;
   readonly graph: BlockParent;
@@ -41,30 +41,30 @@ export interface SampledFrom {
 export class Batch {
   /** Global ids of the rows, seeds first, then by hop in order of appearance. */
   readonly nodeIds: Int32Array;
-  /** The row of each seed as it was given; equal seeds share a row (not in disjoint batches). */
+  /** The row of each given seed; equal seeds share a row (not in disjoint batches). */
   readonly seedRows: Int32Array;
-  /** In disjoint batches, which seed each row belongs to; otherwise null. */
+  /** In disjoint batches, the seed that each row belongs to; otherwise null. */
   readonly trees: Int32Array | null;
-  /** How many rows the seeds and each hop added. */
+  /** Number of rows that the seeds and each hop added. */
   readonly nodesPerHop: readonly number[];
   readonly edgesPerHop: readonly number[];
-  readonly #parts: BatchParts;
-  readonly #graph: SampledFrom;
+  readonly #arrays: BatchArrays;
+  readonly #graph: EdgeLookup;
   #blocks: readonly Block[] | null = null;
   #edgeIds: Int32Array | null = null;
 
-  /** @internal Made by samplers. */
-  constructor(parts: BatchParts, graph: SampledFrom) {
-    this.nodeIds = parts.nodeIds;
-    this.seedRows = parts.seedRows;
-    this.trees = parts.trees;
-    this.nodesPerHop = parts.nodesPerHop;
-    this.edgesPerHop = parts.edgesPerHop;
-    this.#parts = parts;
+  /** @internal Created by samplers. */
+  constructor(arrays: BatchArrays, graph: EdgeLookup) {
+    this.nodeIds = arrays.nodeIds;
+    this.seedRows = arrays.seedRows;
+    this.trees = arrays.trees;
+    this.nodesPerHop = arrays.nodesPerHop;
+    this.edgesPerHop = arrays.edgesPerHop;
+    this.#arrays = arrays;
     this.#graph = graph;
   }
 
-  /** Rows of seeds: what the last block computes. Fewer than the seeds given when some were equal. */
+  /** Number of seed rows, which the last block computes. Fewer than the given seeds if some were equal. */
   get numSeeds(): number {
     return this.nodesPerHop[0];
   }
@@ -74,17 +74,17 @@ export class Batch {
   }
 
   get numEdges(): number {
-    return this.#parts.indices.length;
+    return this.#arrays.indices.length;
   }
 
-  /** Hops, and so layers. */
+  /** Number of hops, and so of layers. */
   get numHops(): number {
     return this.edgesPerHop.length;
   }
 
-  /** The edge of the graph behind each sampled edge, by destination row. */
+  /** The edge of the graph for each sampled edge, by destination row. */
   get edgeIds(): Int32Array {
-    this.#edgeIds ??= this.#graph.edgeIds(this.#parts.slots);
+    this.#edgeIds ??= this.#graph.edgeIds(this.#arrays.slots);
     return this.#edgeIds;
   }
 
@@ -95,7 +95,7 @@ export class Batch {
   }
 
   #makeBlocks(): Block[] {
-    const { offsets, indices, slots } = this.#parts;
+    const { offsets, indices, slots } = this.#arrays;
     const weights = this.#graph.weightsOf(slots);
     const blocks: Block[] = [];
     for (const { destinations, sources, edges } of this.#layers()) {
@@ -112,9 +112,9 @@ export class Batch {
     return blocks;
   }
 
-  /** The edges of each layer as lists, the outermost layer first. */
+  /** Returns the edges of each layer as lists, the outermost layer first. */
   adjs(): Adj[] {
-    const { offsets, indices } = this.#parts;
+    const { offsets, indices } = this.#arrays;
     const columns = new Int32Array(indices.length);
     for (let v = 0; v + 1 < offsets.length; v++) columns.fill(v, offsets[v], offsets[v + 1]);
     return this.#layers().map(({ destinations, sources, edges }) => ({
@@ -125,35 +125,38 @@ export class Batch {
     }));
   }
 
-  /** A batch of all these nodes with only those edges that `keep` accepts, which gets their places in `edgeIds`. */
+  /**
+   * Returns a batch of the same nodes with only those edges that `keep` accepts; it is called with indices into
+   * `edgeIds`.
+   */
   filterEdges(keep: (edge: number) => boolean): Batch {
-    const { offsets, indices, slots } = this.#parts;
+    const { offsets, indices, slots } = this.#arrays;
     const newOffsets = new Int32Array(offsets.length);
-    const kept = new Int32Array(indices.length);
+    const found = new Int32Array(indices.length);
     let n = 0;
     for (let v = 0; v + 1 < offsets.length; v++) {
-      for (let e = offsets[v]; e < offsets[v + 1]; e++) if (keep(e)) kept[n++] = e;
+      for (let e = offsets[v]; e < offsets[v + 1]; e++) if (keep(e)) found[n++] = e;
       newOffsets[v + 1] = n;
     }
     if (n === indices.length) return this;
-    const places = kept.subarray(0, n);
+    const kept = found.subarray(0, n);
     let row = 0;
     const edgesPerHop = this.edgesPerHop.map((_, hop) => {
       const before = newOffsets[row];
       row += this.nodesPerHop[hop];
       return newOffsets[row] - before;
     });
-    const parts: BatchParts = {
-      ...this.#parts,
+    const arrays: BatchArrays = {
+      ...this.#arrays,
       offsets: newOffsets,
-      indices: places.map((e) => indices[e]),
-      slots: places.map((e) => slots[e]),
+      indices: kept.map((e) => indices[e]),
+      slots: kept.map((e) => slots[e]),
       edgesPerHop,
     };
-    return new Batch(parts, this.#graph);
+    return new Batch(arrays, this.#graph);
   }
 
-  /** Sizes of each layer, the outermost first. */
+  /** Returns the sizes of each layer, the outermost first. */
   #layers(): { destinations: number; sources: number; edges: number }[] {
     const layers: { destinations: number; sources: number; edges: number }[] = [];
     let destinations = 0;

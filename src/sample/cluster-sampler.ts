@@ -1,6 +1,6 @@
 /**
- * Cluster batches (Chiang et al.: "Cluster-GCN", KDD 2019): the graph is cut into clusters once, and a batch is the
- * subgraph of a few of them, with the edges between those.
+ * Cluster batches (Chiang et al.: "Cluster-GCN", KDD 2019): the graph is partitioned into clusters once, and a batch is
+ * the subgraph of a few of them, with the edges between those.
  *
  * @example
  * const sampler = new ClusterSampler(graph, { numClusters: 1500 });
@@ -16,9 +16,9 @@ import type { Sampler, SampleTime } from './sampler.js';
 import { SamplingGraph } from './sampling-graph.js';
 
 export interface ClusterSamplerOptions {
-  /** Cut into so many clusters by METIS. */
+  /** Partition into this many clusters by METIS. */
   readonly numClusters?: number;
-  /** Instead: the cluster of each node, from 0. */
+  /** Alternatively: the cluster of each node, from 0. */
   readonly clusters?: Ids;
   readonly seed?: number;
 }
@@ -28,7 +28,7 @@ export interface ClusterBatch {
   readonly graph: Graph;
   /** Global ids of its nodes: by cluster as given, ascending within each. */
   readonly nodeIds: Int32Array;
-  /** The edge of the whole graph behind each edge. */
+  /** The edge of the whole graph for each edge. */
   readonly edgeIds: Int32Array;
 }
 
@@ -47,7 +47,7 @@ export class ClusterSampler implements Sampler<Ids, ClusterBatch> {
     checkOneType(name, graph);
     checkOptions(name, options);
     if ((options.clusters === undefined) === (options.numClusters === undefined))
-      throw new ValueError(`${name}: expected either numClusters or clusters.`);
+      throw new ValueError(`${name}: expected either numClusters or clusters, got both or neither.`);
     const n = graph.numNodes;
     const cluster =
       options.clusters === undefined
@@ -66,18 +66,18 @@ export class ClusterSampler implements Sampler<Ids, ClusterBatch> {
     for (let v = 0; v < n; v++) this.#nodes[next[cluster[v]]++] = v;
   }
 
-  /** Global ids of the nodes of one cluster. */
+  /** Returns the global ids of the nodes of one cluster. */
   nodesOf(cluster: number): Int32Array {
     checkInteger(name, 'cluster', cluster, 0, this.numClusters - 1);
     return this.#nodes.slice(this.#offsets[cluster], this.#offsets[cluster + 1]);
   }
 
-  /** The subgraph of these clusters, each counted once. Nothing is left to chance, so the step plays no part. */
+  /** Returns the subgraph of these clusters, duplicates ignored. It is not random, so the step has no effect. */
   sample(clusters: Ids, at?: SampleTime): ClusterBatch {
     checkInteger(name, 'epoch', at?.epoch ?? 0);
     checkInteger(name, 'step', at?.step ?? 0);
     const chosen = new Set(checkIds(name, 'clusters', clusters, this.numClusters));
-    const nodeIds = joined(
+    const nodeIds = concatIds(
       [...chosen].map((c) => this.#nodes.subarray(this.#offsets[c], this.#offsets[c + 1])),
     );
     nodeIds.forEach((v, row) => {
@@ -105,19 +105,19 @@ export class ClusterSampler implements Sampler<Ids, ClusterBatch> {
     return { graph, nodeIds, edgeIds: this.#graph.edgeIds(kept) };
   }
 
-  /** Runs at the next turn of the event loop; there is no kernel behind it. */
+  /** Runs in a later microtask, on this thread: there is no kernel for it. */
   async sampleAsync(clusters: Ids, at?: SampleTime): Promise<ClusterBatch> {
     await Promise.resolve();
     return this.sample(clusters, at);
   }
 }
 
-function joined(parts: readonly Int32Array[]): Int32Array {
-  const all = new Int32Array(parts.reduce((sum, part) => sum + part.length, 0));
+function concatIds(lists: readonly Int32Array[]): Int32Array {
+  const all = new Int32Array(lists.reduce((sum, list) => sum + list.length, 0));
   let at = 0;
-  for (const part of parts) {
-    all.set(part, at);
-    at += part.length;
+  for (const list of lists) {
+    all.set(list, at);
+    at += list.length;
   }
   return all;
 }

@@ -1,7 +1,7 @@
 /**
- * Batches for training on edges: given edges, negatives beside them, and the sampled neighbourhood of all their ends.
+ * Batches for training on edges: given edges, negatives for them, and the sampled neighbourhood of all their endpoints.
  *
- * The edges to be predicted are taken out of the sampled neighbourhood, because a model that sees them learns to look
+ * The edges to be predicted are removed from the sampled neighbourhood, because a model that sees them learns to look
  * them up. They are removed after sampling, so a node may have fewer neighbours than its fan-out.
  *
  * @example
@@ -25,8 +25,8 @@ const exclusions = ['self', 'reverse', 'none'] as const;
 export interface EdgeSamplerOptions extends Omit<NeighborSamplerOptions, 'disjoint'> {
   readonly negatives?: Omit<NegativeSamplerOptions, 'seed'>;
   /**
-   * What is taken out of the neighbourhood: the given edges and others between the same two nodes in that direction
-   * ('self', default), in both directions ('reverse'), or nothing ('none').
+   * Edges removed from the neighbourhood: the given edges and others between the same two nodes in that direction
+   * ('self', default), in both directions ('reverse'), or none ('none').
    */
   readonly exclude?: (typeof exclusions)[number];
 }
@@ -41,7 +41,7 @@ export interface RowPairs {
 }
 
 export interface EdgeSample extends RowPairs {
-  /** The neighbourhood of all ends. */
+  /** The neighbourhood of all endpoints. */
   readonly batch: Batch;
   /** `count` negatives for each edge, in the order of the edges; empty without negatives. */
   readonly negatives: RowPairs;
@@ -90,18 +90,18 @@ export class EdgeSampler implements Sampler<EdgeSeeds, EdgeSample> {
 
   sample(seeds: EdgeSeeds, at?: SampleTime): EdgeSample {
     const pairs = this.#pairs(seeds);
-    const drawn = this.#negatives?.sample(pairs[this.#kept()], at) ?? new Int32Array(0);
-    return this.#finish(pairs, drawn, this.#neighbors.sample(ends(pairs, drawn), at));
+    const drawn = this.#negatives?.sample(pairs[this.#fixedEnd()], at) ?? new Int32Array(0);
+    return this.#finish(pairs, drawn, this.#neighbors.sample(collectEndpoints(pairs, drawn), at));
   }
 
   async sampleAsync(seeds: EdgeSeeds, at?: SampleTime): Promise<EdgeSample> {
     const pairs = this.#pairs(seeds);
-    const drawn = (await this.#negatives?.sampleAsync(pairs[this.#kept()], at)) ?? new Int32Array(0);
-    return this.#finish(pairs, drawn, await this.#neighbors.sampleAsync(ends(pairs, drawn), at));
+    const drawn = (await this.#negatives?.sampleAsync(pairs[this.#fixedEnd()], at)) ?? new Int32Array(0);
+    return this.#finish(pairs, drawn, await this.#neighbors.sampleAsync(collectEndpoints(pairs, drawn), at));
   }
 
-  /** The end that negatives keep. */
-  #kept(): 'src' | 'dst' {
+  /** The endpoint that negatives keep. */
+  #fixedEnd(): 'src' | 'dst' {
     return this.#corrupt === 'dst' ? 'src' : 'dst';
   }
 
@@ -129,11 +129,11 @@ export class EdgeSampler implements Sampler<EdgeSeeds, EdgeSample> {
     const own = this.#corrupt === 'dst' ? src : dst;
     const kept = corrupted.map((_, i) => own[Math.floor(i / perEdge)]);
     const negatives = this.#corrupt === 'dst' ? { src: kept, dst: corrupted } : { src: corrupted, dst: kept };
-    return { batch: this.#without(batch, { src, dst }), src, dst, negatives };
+    return { batch: this.#removeTargets(batch, { src, dst }), src, dst, negatives };
   }
 
   /** Removes the edges to be predicted; messages may run along edges or against them, so both orders are looked up. */
-  #without(batch: Batch, { src, dst }: RowPairs): Batch {
+  #removeTargets(batch: Batch, { src, dst }: RowPairs): Batch {
     if (this.#exclude === 'none') return batch;
     const ids = batch.nodeIds;
     const hidden = new Map<number, Set<number>>();
@@ -152,8 +152,8 @@ export class EdgeSampler implements Sampler<EdgeSeeds, EdgeSample> {
   }
 }
 
-/** All ends, as seeds: sources, destinations, negatives. */
-function ends(pairs: Pairs, drawn: Int32Array): Int32Array {
+/** Returns all endpoints as seeds: sources, destinations, negatives. */
+function collectEndpoints(pairs: Pairs, drawn: Int32Array): Int32Array {
   const n = pairs.src.length;
   const all = new Int32Array(2 * n + drawn.length);
   all.set(pairs.src);

@@ -1,5 +1,5 @@
 /**
- * A sampled neighbourhood with several kinds of nodes and edges. As in a `Batch`, nodes of each type are in the order of
+ * A sampled neighbourhood with several node and edge types. As in a `Batch`, nodes of each type are in the order of
  * hops with the seeds first, and the structures of all layers are prefixes of one per relation.
  */
 
@@ -18,12 +18,12 @@ import type { SamplingGraph } from './sampling-graph.js';
 /** One layer: the edges of each relation between the rows of its node types. */
 export interface HeteroBlock {
   readonly edgeTypes: readonly EdgeType[];
-  /** Rows that come in and rows that are computed, by node type; the latter are the first of the former. */
+  /** Number of input rows and of computed rows, by node type; the computed ones are the first of the input rows. */
   readonly numSrc: Readonly<Record<string, number>>;
   readonly numDst: Readonly<Record<string, number>>;
-  /** By triple, 'src,relation,dst', or the relation's name where that is unambiguous. */
+  /** Returns a relation by triple, 'src,relation,dst', or the relation's name if it is unambiguous. */
   relation(type: EdgeTypeName): LocalGraph;
-  /** The triple that a name stands for. */
+  /** Returns the triple of a name. */
   canonical(type: EdgeTypeName): EdgeType;
 }
 
@@ -33,7 +33,7 @@ export interface SampledRelation {
   readonly edges: HopEdges;
 }
 
-export interface HeteroParts {
+export interface HeteroBatchArrays {
   readonly nodeIds: Readonly<Record<string, Int32Array>>;
   readonly seedRows: Readonly<Record<string, Int32Array>>;
   readonly nodesPerHop: Readonly<Record<string, readonly number[]>>;
@@ -44,28 +44,28 @@ export interface HeteroParts {
 export class HeteroBatch {
   /** Global ids of the rows of each type, seeds first. */
   readonly nodeIds: Readonly<Record<string, Int32Array>>;
-  /** The row of each seed as it was given. */
+  /** The row of each given seed. */
   readonly seedRows: Readonly<Record<string, Int32Array>>;
-  /** How many rows of each type the seeds and each hop added. */
+  /** Number of rows of each type that the seeds and each hop added. */
   readonly nodesPerHop: Readonly<Record<string, readonly number[]>>;
-  readonly #parts: HeteroParts;
+  readonly #arrays: HeteroBatchArrays;
   #blocks: readonly HeteroBlock[] | null = null;
 
-  /** @internal Made by HeteroNeighborSampler. */
-  constructor(parts: HeteroParts) {
-    this.nodeIds = parts.nodeIds;
-    this.seedRows = parts.seedRows;
-    this.nodesPerHop = parts.nodesPerHop;
-    this.#parts = parts;
+  /** @internal Created by HeteroNeighborSampler. */
+  constructor(arrays: HeteroBatchArrays) {
+    this.nodeIds = arrays.nodeIds;
+    this.seedRows = arrays.seedRows;
+    this.nodesPerHop = arrays.nodesPerHop;
+    this.#arrays = arrays;
   }
 
   get numHops(): number {
-    return this.#parts.hops;
+    return this.#arrays.hops;
   }
 
-  /** The edge of the relation behind each of its sampled edges, by destination row. */
+  /** Returns the edge of the relation for each of its sampled edges, by destination row. */
   edgeIds(type: EdgeTypeName): Int32Array {
-    const { graph, edges } = find(this.#parts.relations, type);
+    const { graph, edges } = find(this.#arrays.relations, type);
     return graph.edgeIds(edges.slots);
   }
 
@@ -75,18 +75,18 @@ export class HeteroBatch {
     return this.#blocks;
   }
 
-  /** Rows of a type within the first `hops` hops. */
+  /** Returns the number of rows of a type within the first `hops` hops. */
   #rows(type: string, hops: number): number {
     return this.nodesPerHop[type].slice(0, hops + 1).reduce((a, b) => a + b, 0);
   }
 
-  /** The block over the edges of the first `hops` hops. */
+  /** Returns the block over the edges of the first `hops` hops. */
   #layer(hops: number): HeteroBlock {
     const counts = (upTo: number): Record<string, number> =>
       Object.fromEntries(Object.keys(this.nodesPerHop).map((type) => [type, this.#rows(type, upTo)]));
     const numSrc = counts(hops);
     const numDst = counts(hops - 1);
-    const made = this.#parts.relations.map((sampled) => ({
+    const made = this.#arrays.relations.map((sampled) => ({
       type: sampled.type,
       graph: this.#relation(sampled, numSrc[sampled.type[0]], numDst[sampled.type[2]]),
     }));

@@ -1,6 +1,6 @@
 /**
  * Neighbour sampling in a heterogeneous graph: in every hop, each relation draws for the nodes of its destination type
- * that the hop before found, with a fan-out of its own.
+ * that the previous hop found, with a separate fan-out.
  *
  * @example
  * const sampler = new HeteroNeighborSampler(graph, {
@@ -30,13 +30,13 @@ import { DrawKeys, type DrawTime, purposes, type Sampler, type SampleTime } from
 import { SamplingGraph } from './sampling-graph.js';
 
 export interface HeteroNeighborSamplerOptions {
-  /** For all relations, or by relation ('src,relation,dst', or its name where that is unambiguous); the others draw none. */
+  /** For all relations, or by relation ('src,relation,dst', or its name if unambiguous); other relations draw none. */
   readonly fanouts: readonly number[] | Readonly<Record<string, readonly number[]>>;
   readonly replace?: boolean;
   readonly seed?: number;
 }
 
-/** Seeds of some node types. */
+/** Seeds by node type. */
 export type HeteroSeeds = Readonly<Record<string, Ids>>;
 
 interface Relation {
@@ -132,9 +132,9 @@ function relationsOf(graph: HeteroGraph, fanouts: HeteroNeighborSamplerOptions['
   const lengths = new Set([...given.values()].map((list) => list.length));
   if (lengths.size > 1)
     throw new ValueError(
-      expected(name, 'as many hops for every relation', 'fanouts', [...lengths].join(' and ')),
+      expected(name, 'the same number of hops for every relation', 'fanouts', [...lengths].join(' and ')),
     );
-  // Numbers of relations are places in the graph, so that leaving one out does not change what the others draw.
+  // Relations are numbered by their index in the graph, so that omitting one does not change what the others draw.
   const hops = [...lengths][0] ?? 0;
   return graph.edgeTypes.map((type) => ({
     type,

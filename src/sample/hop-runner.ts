@@ -1,15 +1,15 @@
 /**
- * Sampling that goes hop by hop over several relations: growing lists of nodes, and one kernel call per hop and relation.
+ * Sampling hop by hop over several relations: growing lists of nodes, and one kernel call per hop and relation.
  *
- * A sampler of this kind is written once, as a generator that yields the work it waits for, mostly kernel calls; it runs on
- * the calling thread or on the pool.
+ * A sampler is written once, as a generator that yields the work it waits for, mostly kernel calls; it runs on the
+ * calling thread or on the thread pool.
  */
 import { asyncKernels, type KernelArguments, kernels } from '../native/index.js';
 import { allocate, checkEdgeCount } from './checks.js';
 import type { DrawTime } from './sampler.js';
 import type { SamplingGraph } from './sampling-graph.js';
 
-/** Work that a sampler waits for: done on the calling thread, or elsewhere. */
+/** Work that a sampler waits for: run on the calling thread, or asynchronously. */
 export interface PendingWork {
   now(): void;
   later(): Promise<void>;
@@ -29,7 +29,7 @@ export async function runHopsAsync<T>(steps: HopSteps<T>): Promise<T> {
     try {
       await step.value.later();
     } catch (error) {
-      // The sampler gives back what it holds.
+      // The sampler releases its resources.
       steps.throw(error);
       throw error;
     }
@@ -38,7 +38,7 @@ export async function runHopsAsync<T>(steps: HopSteps<T>): Promise<T> {
   return step.value;
 }
 
-/** Nodes of one type in order of appearance, and the row of each. Belongs to one batch at a time. */
+/** Nodes of one type in order of appearance, and the row of each. Used by one batch at a time. */
 export class NodeRows {
   /** The row of each node of the graph, −1 for those not in the list. */
   readonly map: Int32Array;
@@ -53,7 +53,7 @@ export class NodeRows {
     return this.#ids;
   }
 
-  /** Makes room for `more` nodes behind those there. */
+  /** Reserves room for `more` nodes. */
   reserve(more: number): void {
     if (this.count + more <= this.#ids.length) return;
     const grown = new Int32Array(Math.max(this.count + more, 2 * this.#ids.length));
@@ -83,7 +83,7 @@ export class NodeRows {
 export interface HopRule {
   /** −1 = all. */
   readonly fanout: number;
-  /** Edges whose word is below stay out; 0 = none. */
+  /** Edges whose random word is below are dropped; 0 = none. */
   readonly drop: number;
   readonly replace: boolean;
 }
@@ -95,7 +95,7 @@ export interface HopEdges {
   readonly slots: Int32Array;
 }
 
-/** What one hop draws: for which nodes, by which rule, and what its random numbers depend on beside the node. */
+/** One hop to draw: its nodes, its rule, and what its random numbers depend on besides the node. */
 export interface HopDraw {
   readonly frontier: Int32Array;
   readonly rule: HopRule;
@@ -115,7 +115,7 @@ export function* sampleHop(
   const offsets = new Int32Array(frontier.length + 1);
   const indices = allocate(where, most, 'fanouts and seeds');
   const slots = allocate(where, most, 'fanouts and seeds');
-  // Each node appears once, however often it is drawn; the kernel writes one entry behind the last.
+  // Each node is appended once, however often it is drawn; the kernel writes one entry after the last.
   sources.reserve(Math.min(most, sources.map.length - sources.count + 1));
   const call: KernelArguments<'sampleHop'> = {
     ...{ offsets: graph.offsets, indices: graph.indices, weights: graph.sums },
@@ -136,7 +136,7 @@ export function* sampleHop(
   return { offsets, indices: indices.subarray(0, edges), slots: slots.subarray(0, edges) };
 }
 
-/** The most edges that these nodes can draw. */
+/** Returns the maximum number of edges that these nodes can draw. */
 export function mostEdges(offsets: Int32Array, nodes: Int32Array, { fanout, replace }: HopRule): number {
   let total = 0;
   for (let i = 0; i < nodes.length; i++) {
@@ -146,12 +146,12 @@ export function mostEdges(offsets: Int32Array, nodes: Int32Array, { fanout, repl
   return total;
 }
 
-/** The number that separates the draws of one hop and relation from all others. */
+/** Returns the number that separates the draws of one hop and relation from all others. */
 export function hopTag(hop: number, relation: number): number {
   return relation * 256 + hop;
 }
 
-/** Joins the edges of several hops into one structure by destination, in the order given. */
+/** Joins the edges of several hops into one structure by destination, in the given order. */
 export function joinHops(where: string, hops: readonly HopEdges[]): HopEdges {
   const destinations = hops.reduce((sum, hop) => sum + hop.offsets.length - 1, 0);
   const edges = checkEdgeCount(

@@ -1,21 +1,21 @@
 /**
- * A graph in layers, as encoders walk through it: `block` is what the current layer passes messages on, and
- * `prepareForNextLayer` goes to the next. A DENSE sample is one, a graph spread over workers is another.
+ * A graph in layers, as encoders process it: the current layer passes messages on `block`, and `prepareForNextLayer`
+ * moves to the next. Implemented by DENSE samples and by distributed graphs.
  */
 import type { MessageGraph } from '../graph/index.js';
 import type { Tensor } from '../tensor/index.js';
 
 export interface LayerGraph {
-  /** Layers that are still to run. */
+  /** Number of layers still to run. */
   readonly numLayers: number;
-  /** Rows that the current layer takes. */
+  /** Number of input rows of the current layer. */
   readonly numRows: number;
-  /** Must run once before layers do. */
+  /** Must be called once before layers run. */
   performMap(): LayerGraph;
   prepareForNextLayer(): LayerGraph;
   block(): MessageGraph;
-  /** The relation of each edge of the block, by edge id; null in a graph without relations. */
+  /** Returns the relation of each edge of the block, by edge id; null in a graph without relations. */
   blockRelations(): Int32Array | null;
-  /** Rows of `x`, which belong to the first layer's nodes, of the nodes that the current layer computes. */
+  /** Returns, from rows `x` of the first layer's nodes, those of the nodes that the current layer computes. */
   computedRows(x: Tensor): Tensor;
 }

@@ -1,6 +1,6 @@
 /**
- * Nodes that are not connected, for training on edges: random ends for given nodes, uniform or in part by degree, if
- * asked for never an end of a true edge.
+ * Unconnected nodes for training on edges: random endpoints for given nodes, uniform or partly by degree, optionally
+ * never an endpoint of a true edge.
  *
  * Negative j of position i depends on (seed, epoch, step, i, j), so equal nodes in one batch get different negatives.
  */
@@ -17,9 +17,9 @@ import { SamplingGraph } from './sampling-graph.js';
 export interface NegativeSamplerOptions {
   /** Negatives per node (default 1). */
   readonly count?: number;
-  /** Which end is replaced: given sources, draw destinations (default 'dst'), or the other way round. */
+  /** The endpoint to replace: 'dst' (default) draws destinations for given sources, 'src' the reverse. */
   readonly corrupt?: 'dst' | 'src';
-  /** The share that is drawn in proportion to degree: as an end of a random edge. */
+  /** The fraction that is drawn in proportion to degree: as an endpoint of a random edge. */
   readonly degreeFraction?: number;
   /** Never return a node that is connected to the given one. */
   readonly filter?: boolean;
@@ -62,7 +62,7 @@ export class NegativeSampler implements Sampler<Ids, Int32Array> {
     this.#keys = new DrawKeys(name, options.seed ?? 0, purposes.negatives);
   }
 
-  /** Negatives of each node: [nodes, count]. */
+  /** Returns negatives of each node: [nodes, count]. */
   sample(nodes: Ids, at?: SampleTime): Int32Array {
     const call = this.#call(nodes, at);
     kernels().sampleNegatives(call);
@@ -75,7 +75,7 @@ export class NegativeSampler implements Sampler<Ids, Int32Array> {
     return checkFound(call);
   }
 
-  /** Negatives that all edges of a chunk share, unfiltered: [chunks, count]. */
+  /** Returns negatives that all edges of a chunk share, unfiltered: [chunks, count]. */
   sampleShared(chunks: number, count: number, at?: SampleTime): Int32Array {
     checkInteger(name, 'chunks', chunks, 0, 2 ** 31 - 1);
     checkInteger(name, 'count', count, 0, 2 ** 24 - 1);
@@ -119,5 +119,7 @@ function checkFound({ nodes, perNode, out }: KernelArguments<'sampleNegatives'>)
   const missing = out.indexOf(-1);
   if (missing < 0) return out;
   const node = nodes[Math.floor(missing / perNode)];
-  throw new ValueError(`${name}: expected a node that is not connected to node ${node}, but all nodes are.`);
+  throw new ValueError(
+    `${name}: expected a node that is not connected to node ${node}, got one that is connected to all. Use filter: false.`,
+  );
 }

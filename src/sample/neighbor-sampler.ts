@@ -28,13 +28,15 @@ export interface NeighborSamplerOptions {
   readonly fanouts: readonly number[];
   /** Draw with replacement: `fanout` draws for every node that has neighbours. */
   readonly replace?: boolean;
-  /** Which edges lead to neighbours: those into a node (default), out of it, or both. Messages come from the neighbour. */
+  /**
+   * Edges that lead to neighbours: those into a node (default), out of it, or both. Messages come from the neighbour.
+   */
   readonly direction?: Direction;
-  /** Chance of an edge relative to the others of its node. Edges of weight 0 are never taken. */
+  /** The relative probability of each edge among those of its node. Edges of weight 0 are never drawn. */
   readonly weights?: SampleWeights;
-  /** Every seed gets rows of its own: nodes are not shared between the trees of two seeds. */
+  /** Give every seed separate rows: nodes are not shared between the trees of two seeds. */
   readonly disjoint?: boolean;
-  /** 'uniform' (default) or 'dropout': every edge stays out with probability `rate` (fan-outs must be −1). */
+  /** 'uniform' (default) or 'dropout': every edge is dropped with probability `rate` (fan-outs must be −1). */
   readonly strategy?: (typeof strategies)[number];
   readonly rate?: number;
   readonly seed?: number;
@@ -112,7 +114,7 @@ export class NeighborSampler implements Sampler<Ids, Batch> {
   }
 }
 
-/** Fan-outs as the kernels take them. */
+/** Checks fan-outs and converts them for the kernels. */
 export function checkFanouts(where: string, fanouts: readonly number[]): Int32Array {
   if (!Array.isArray(fanouts) && !ArrayBuffer.isView(fanouts))
     throw new ValueError(expected(where, 'a list of numbers', 'fanouts', fanouts));
@@ -120,7 +122,7 @@ export function checkFanouts(where: string, fanouts: readonly number[]): Int32Ar
     throw new ValueError(expected(where, 'at most 255 hops', 'fanouts', `${fanouts.length} hops`));
   return Int32Array.from(fanouts, (k, hop) => {
     if (Number.isInteger(k) && k >= -1 && k < 2 ** 31) return k;
-    const advice = 'Give the neighbours per node of this hop; -1 takes all.';
+    const advice = 'Set the neighbours per node of this hop; -1 takes all.';
     throw new ValueError(
       expected(where, `a whole number from -1 to ${2 ** 31 - 1}`, `fanouts[${hop}]`, k, advice),
     );
@@ -138,7 +140,7 @@ function dropWords(options: NeighborSamplerOptions): Uint32Array | null {
   const rate = checkNumber(name, 'rate', options.rate, 0, 1);
   if (options.weights !== undefined || options.replace === true || options.fanouts.some((k) => k !== -1)) {
     throw new ValueError(
-      `${name}: expected fan-outs of −1, and neither weights nor replace, for strategy 'dropout': it only leaves edges out.`,
+      `${name}: expected fan-outs of −1, and neither weights nor replace, for strategy 'dropout', got others. Use strategy 'uniform' for these.`,
     );
   }
   return new Uint32Array(options.fanouts.length).fill(wordThreshold(rate));

@@ -1,10 +1,10 @@
 /**
- * Arrays that one call of `sampleNeighbors` writes to, kept for the next call. A sampler has as many as calls were ever
- * under way together. Batches get copies of the part that is used, which is small beside what had to be reserved.
+ * Arrays that one call of `sampleNeighbors` writes to, reused by the next call. A sampler has as many as calls were
+ * ever in flight at the same time. Batches get copies of the used entries, which are few compared to the reserved ones.
  */
 import type { KernelArguments } from '../native/index.js';
-import type { BatchParts } from './batch.js';
-import { allocate, checkEdgeCount, mostNumbers } from './checks.js';
+import type { BatchArrays } from './batch.js';
+import { allocate, checkEdgeCount, maxNumbers } from './checks.js';
 import type { DrawTime } from './sampler.js';
 import type { SamplingGraph } from './sampling-graph.js';
 
@@ -15,8 +15,8 @@ export interface HopSettings {
   readonly disjoint: boolean;
 }
 
-/** Beyond this many edges, room is made when it turns out to be needed. */
-const firstRoom = 1 << 22;
+/** Beyond this many edges, memory is reserved only when it is needed. */
+const initialCapacity = 1 << 22;
 
 export class NeighborWorkspace {
   readonly #where: string;
@@ -40,24 +40,24 @@ export class NeighborWorkspace {
     this.#perHop = new Int32Array(2 * settings.fanouts.length + 1);
   }
 
-  /** Makes room for these seeds: all that the fan-outs can need, or a first guess. */
+  /** Reserves memory for these seeds: the maximum for the fan-outs, or a first estimate. */
   prepare(numSeeds: number): void {
     let frontier = numSeeds;
     let edges = 0;
     for (const fanout of this.#settings.fanouts) {
-      frontier = Math.min(frontier * (fanout < 0 ? 16 : fanout), mostNumbers);
+      frontier = Math.min(frontier * (fanout < 0 ? 16 : fanout), maxNumbers);
       edges += frontier;
     }
     const { disjoint, replace } = this.#settings;
     // Every node draws once, so without replacement no edge is taken twice.
     const most = disjoint || replace ? edges : Math.min(edges, this.#graph.indices.length);
-    this.#reserve(numSeeds, Math.min(most, firstRoom));
+    this.#reserve(numSeeds, Math.min(most, initialCapacity));
   }
 
-  /** After a call that said it needs `capacity` edges or more: as many as its next hop may draw, so none is drawn in vain. */
+  /** Reserves memory after a call that returned that it needs at least `capacity` edges: enough for its next hop. */
   grow(capacity: number): void {
     checkEdgeCount(this.#where, capacity);
-    this.#reserve(this.#numSeeds, Math.min(Math.ceil(capacity * 1.25), mostNumbers));
+    this.#reserve(this.#numSeeds, Math.min(Math.ceil(capacity * 1.25), maxNumbers));
   }
 
   #reserve(numSeeds: number, capacity: number): void {
@@ -85,8 +85,8 @@ export class NeighborWorkspace {
     };
   }
 
-  /** Copies what the last call wrote. */
-  take(seedRows: Int32Array): BatchParts {
+  /** Copies the result of the last call. */
+  take(seedRows: Int32Array): BatchArrays {
     const hops = this.#settings.fanouts.length;
     const nodesPerHop = Array.from(this.#perHop.subarray(0, hops + 1));
     const edgesPerHop = Array.from(this.#perHop.subarray(hops + 1));

@@ -1,9 +1,9 @@
 /**
- * Batches of an epoch, one after the other, made ahead of time on the addon's own threads.
+ * Batches of an epoch in order, prepared ahead of time on the addon's threads.
  *
- * Batch i of an epoch depends on (seed, epoch, i) alone, so the order and content are the same for any `prefetch`. An
- * error ends the iteration at the batch it belongs to. Leaving the loop early waits for the batches under way, so nothing
- * is left running.
+ * Batch i of an epoch depends only on (seed, epoch, i), so order and content are the same for any `prefetch`. An error
+ * ends the iteration at the batch it belongs to. Leaving the loop early waits for the batches in flight, so nothing is
+ * left running.
  *
  * @example
  * const loader = new NodeLoader(sampler, { seeds: trainIds, batchSize: 1024, features: x, labels: y, seed: 1 });
@@ -22,39 +22,39 @@ import type { Batch } from './batch.js';
 import { checkFlag, checkOptions } from './checks.js';
 import { DrawKeys, purposes, type Sampler } from './sampler.js';
 
-/** Rows by node id: a dense matrix, a sparse one, or what reads them from elsewhere. */
+/** Rows by node id: a dense matrix, a sparse one, or a function that reads them from elsewhere. */
 export type FeatureSource =
   | Tensor
   | SparseMatrix
   | ((nodeIds: Int32Array) => Tensor | SparseMatrix | Promise<Tensor | SparseMatrix>);
 
-/** What a loader needs of a sampler, on whatever engine. */
+/** The method of a sampler that a loader uses; independent of the device. */
 export type BatchSampler = Pick<Sampler<Ids, Batch>, 'sampleAsync'>;
 
 export interface NodeLoaderOptions {
-  /** The nodes of an epoch. */
+  /** The seed nodes of an epoch. */
   readonly seeds: Ids;
   readonly batchSize: number;
   /** [N, F]; its rows for the nodes of a batch become `x`. */
   readonly features?: FeatureSource;
   /** One class per node of the graph. */
   readonly labels?: Ids;
-  /** Another order in every epoch (default), or the order given. */
+  /** Use a different order in every epoch (default), or the given order. */
   readonly shuffle?: boolean;
-  /** Leave out a last batch with fewer seeds. */
+  /** Omit a last batch with fewer seeds. */
   readonly dropLast?: boolean;
-  /** Batches made ahead while one is in use. */
+  /** Number of batches prepared ahead while one is in use. */
   readonly prefetch?: number;
   /**
-   * Dispose `x` when the next batch is asked for, so that its memory serves again (default). What a feature function
-   * returned stays with whoever made it.
+   * Dispose `x` when the next batch is requested, so that its memory can be reused (default). Results of a feature
+   * function are not disposed.
    */
   readonly reuse?: boolean;
   readonly seed?: number;
 }
 
 export class LoadedBatch<X extends Tensor | SparseMatrix = Tensor> {
-  /** Number of the batch within its epoch. */
+  /** Index of the batch within its epoch. */
   readonly step: number;
   readonly seeds: Int32Array;
   readonly batch: Batch;
@@ -78,7 +78,7 @@ export class LoadedBatch<X extends Tensor | SparseMatrix = Tensor> {
     return this.batch.blocks;
   }
 
-  /** The row of each seed as it was given; equal seeds share a row. */
+  /** The row of each given seed; equal seeds share a row. */
   get seedRows(): Int32Array {
     return this.batch.seedRows;
   }
@@ -86,18 +86,23 @@ export class LoadedBatch<X extends Tensor | SparseMatrix = Tensor> {
   /** Labels of the rows that the last block computes. */
   get labels(): Int32Array {
     if (this.#labels === null)
-      throw new StateError('NodeLoader: this loader has no labels. Pass { labels }.');
+      throw new StateError('NodeLoader: expected labels, got a loader without them. Pass { labels }.');
     return this.#labels;
   }
 
-  /** Features of all nodes of the batch; gone when the next batch is asked for, unless `reuse` is false or a function made them. */
+  /**
+   * Features of all nodes of the batch; disposed when the next batch is requested, unless `reuse` is false or a
+   * function returned them.
+   */
   get x(): X {
     if (this.#x === null)
-      throw new StateError('NodeLoader: x needs features, and this loader has none. Pass { features }.');
+      throw new StateError(
+        'NodeLoader: expected features for x, got a loader without them. Pass { features }.',
+      );
     return this.#x;
   }
 
-  /** Gives the memory of x back. @internal */
+  /** Releases the memory of x. @internal */
   recycle(): void {
     if (this.#x instanceof Tensor) this.#x.dispose();
   }
@@ -105,7 +110,7 @@ export class LoadedBatch<X extends Tensor | SparseMatrix = Tensor> {
 
 const name = 'NodeLoader';
 
-/** What a batch holds as x. */
+/** The type of x in a batch. */
 type Rows<F> = F extends SparseMatrix
   ? SparseMatrix
   : F extends (nodeIds: Int32Array) => infer R
@@ -121,10 +126,10 @@ export class NodeLoader<F extends FeatureSource = Tensor> {
   readonly #prefetch: number;
   readonly #shuffle: boolean;
   readonly #reuse: boolean;
-  /** Whether x is made here; what a function returned may be in use elsewhere. */
+  /** Whether x is created here; the result of a feature function may be in use elsewhere. */
   readonly #ownsRows: boolean;
   readonly #order: DrawKeys;
-  /** Batches of an epoch. */
+  /** Number of batches per epoch. */
   readonly length: number;
 
   constructor(sampler: BatchSampler, options: NodeLoaderOptions & { readonly features?: F }) {
@@ -158,7 +163,7 @@ export class NodeLoader<F extends FeatureSource = Tensor> {
       : Math.ceil(batches);
   }
 
-  /** The batches of epoch `epoch`, in order. */
+  /** Returns the batches of epoch `epoch`, in order. */
   async *epoch(epoch: number): AsyncGenerator<LoadedBatch<Rows<F>>, void, void> {
     checkInteger(name, 'epoch', epoch);
     const seeds = this.#shuffled(epoch);
@@ -167,7 +172,7 @@ export class NodeLoader<F extends FeatureSource = Tensor> {
     const fill = (count: number): void => {
       while (next < this.length && ahead.length < count) {
         const started = this.#load(epoch, next++, seeds);
-        // Its error is reported when its turn comes; until then nobody listens.
+        // Its error is thrown when the batch is due; until then it must not be reported as unhandled.
         started.catch(() => {});
         ahead.push(started);
       }
@@ -177,7 +182,7 @@ export class NodeLoader<F extends FeatureSource = Tensor> {
         fill(Math.max(1, this.#prefetch));
         const batch = await (ahead.shift() as Promise<LoadedBatch<Rows<F>>>);
         fill(this.#prefetch);
-        // Batches under way go from one of their stages to the next only here: the caller may not wait for anything else.
+        // Batches in flight advance between their stages only here: the caller may not await anything else.
         await nextTurn();
         yield batch;
         if (this.#reuse && this.#ownsRows) batch.recycle();
@@ -207,7 +212,7 @@ export class NodeLoader<F extends FeatureSource = Tensor> {
   }
 }
 
-/** Lets the event loop deliver what other threads have finished. */
+/** Lets the event loop deliver the results of other threads. */
 function nextTurn(): Promise<void> {
   const later = globalThis.setImmediate ?? ((resume: () => void) => setTimeout(resume, 0));
   return new Promise((resolve) => {
@@ -227,15 +232,15 @@ function checkFeatures(features: FeatureSource): FeatureSource {
   return features.isContiguous ? features : features.clone();
 }
 
-/** What a feature function returned: one row per node. */
+/** Checks the result of a feature function: one row per node. */
 function checkResult(x: Tensor | SparseMatrix, rows: number): Tensor | SparseMatrix {
   const what = 'the result of the function features';
   if (!(x instanceof Tensor || x instanceof SparseMatrix))
     throw new ValueError(expected(name, 'a tensor or a SparseMatrix', what, x));
   if (x instanceof Tensor && x.isDisposed)
-    throw new StateError(expected(name, 'a tensor in use', what, 'a disposed one'));
+    throw new StateError(expected(name, 'a tensor in use', what, 'a disposed tensor'));
   if (x.shape.length < 2 || x.shape[0] !== rows) {
-    const advice = 'It needs one row for every node it was asked for.';
+    const advice = 'Return one row for every requested node.';
     throw new ShapeError(expected(name, `${rows} rows`, what, `shape [${x.shape.join(', ')}]`, advice));
   }
   return x;
@@ -246,7 +251,7 @@ async function gather(features: FeatureSource, ids: Int32Array): Promise<Tensor 
   const rows = features.shape[0];
   const bad = kernels().findOutOfRange(ids, ids.length, 0, rows);
   if (bad >= 0) {
-    const advice = 'Features need one row for every node of the graph.';
+    const advice = 'Pass one row for every node of the graph.';
     throw new ShapeError(expected(name, `a row for node ${ids[bad]}`, 'features', `${rows} rows`, advice));
   }
   if (features instanceof SparseMatrix) return features.gatherRows(ids);

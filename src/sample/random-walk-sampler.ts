@@ -1,8 +1,8 @@
 /**
- * Random walks: uniform, with restarts, or of second order as in node2vec (Grover and Leskovec, KDD 2016), where the next
- * node is weighted 1/p when it is the one before, 1 when it is a neighbour of that, 1/q otherwise.
+ * Random walks: uniform, with restarts, or of second order as in node2vec (Grover and Leskovec, KDD 2016), where the
+ * next node is weighted 1/p if it is the previous one, 1 if it is a neighbour of the previous one, 1/q otherwise.
  *
- * Second-order moves are drawn by rejection: at most 255 attempts, which matters only for extreme p and q.
+ * Second-order steps are drawn by rejection: at most 255 attempts, which matters only for extreme p and q.
  *
  * @example
  * const walks = new RandomWalkSampler(graph, { length: 20, walks: 10, p: 0.5, q: 2 }).sample(seeds, { epoch: 1, step: 0 });
@@ -19,11 +19,11 @@ import { DrawKeys, purposes, type Sampler, type SampleTime, wordThreshold } from
 import { type Direction, SamplingGraph } from './sampling-graph.js';
 
 export interface RandomWalkSamplerOptions {
-  /** Moves of a walk. */
+  /** Number of steps of a walk. */
   readonly length: number;
   /** Walks from each seed (default 1). */
   readonly walks?: number;
-  /** Probability that a move goes back to the seed. */
+  /** Probability that a step returns to the seed. */
   readonly restart?: number;
   /** Return and in-out parameters of node2vec (default 1). */
   readonly p?: number;
@@ -34,7 +34,7 @@ export interface RandomWalkSamplerOptions {
 }
 
 export class Walks {
-  /** [seeds, walks, length + 1]; −1 behind a node without a way on. */
+  /** [seeds, walks, length + 1]; −1 after a node without further edges. */
   readonly nodes: Int32Array;
   readonly numSeeds: number;
   readonly walksPerSeed: number;
@@ -48,7 +48,7 @@ export class Walks {
     this.length = length;
   }
 
-  /** Nodes of one walk, the seed first; shorter when it came to an end. */
+  /** Returns the nodes of one walk, the seed first; shorter if it ended early. */
   walk(seed: number, walk = 0): Int32Array {
     checkInteger('Walks.walk', 'seed', seed, 0, this.numSeeds - 1);
     checkInteger('Walks.walk', 'walk', walk, 0, this.walksPerSeed - 1);
@@ -67,8 +67,8 @@ export class RandomWalkSampler implements Sampler<Ids, Walks> {
   readonly #length: number;
   readonly #walks: number;
   readonly #restart: number;
-  /** How large a word may be for a candidate to be kept: the node before, its neighbours, the rest. */
-  readonly #chances: readonly [number, number, number];
+  /** Thresholds of the random word for accepting a candidate: the previous node, its neighbours, the rest. */
+  readonly #thresholds: readonly [number, number, number];
   readonly #keys: DrawKeys;
 
   constructor(graph: Graph, options: RandomWalkSamplerOptions) {
@@ -86,10 +86,10 @@ export class RandomWalkSampler implements Sampler<Ids, Walks> {
     this.#length = checkInteger(name, 'length', options.length, 0, 2 ** 24 - 1);
     this.#walks = checkInteger(name, 'walks', options.walks ?? 1, 1, 2 ** 31 - 1);
     this.#restart = wordThreshold(checkNumber(name, 'restart', options.restart ?? 0, 0, 1));
-    const [p, q] = [positive('p', options.p ?? 1), positive('q', options.q ?? 1)];
+    const [p, q] = [checkPositive('p', options.p ?? 1), checkPositive('q', options.q ?? 1)];
     const most = Math.max(1 / p, 1, 1 / q);
     const chance = (weight: number) => Math.floor((weight / most) * (2 ** 32 - 1));
-    this.#chances = [chance(1 / p), chance(1), chance(1 / q)];
+    this.#thresholds = [chance(1 / p), chance(1), chance(1 / q)];
     this.#graph = new SamplingGraph(name, graph, options.direction ?? 'out');
     if (p !== 1 || q !== 1) {
       const { offsets, indices, numNodes } = this.#graph;
@@ -120,7 +120,7 @@ export class RandomWalkSampler implements Sampler<Ids, Walks> {
       walks: this.#walks,
       '(length + 1)': this.#length + 1,
     });
-    const [back, near, far] = this.#chances;
+    const [back, near, far] = this.#thresholds;
     return {
       ...{ offsets, indices, sorted: this.#sorted, starts, count: starts.length },
       ...{ walks: this.#walks, length: this.#length, restart: this.#restart, back, near, far },
@@ -133,7 +133,7 @@ export class RandomWalkSampler implements Sampler<Ids, Walks> {
   }
 }
 
-function positive(what: string, value: number): number {
+function checkPositive(what: string, value: number): number {
   checkNumber(name, what, value, 0);
   if (value === 0) throw new ValueError(expected(name, 'a number above 0', what, value));
   return value;

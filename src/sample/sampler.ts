@@ -1,13 +1,13 @@
 /**
- * What all samplers are: seeds in, a batch out, decided by (seed, epoch, step) and the seeds alone.
+ * The interface of all samplers: seeds in, a batch out, decided by (seed, epoch, step) and the seeds alone.
  *
- * A sampler holds no position: `sample` with the same arguments gives the same batch, in any order and on any thread.
+ * A sampler has no position: `sample` with the same arguments returns the same batch, in any order and on any thread.
  * Loaders count epochs and steps.
  */
 import { checkInteger } from '../util/errors.js';
 import { Random } from '../util/philox.js';
 
-/** Which draw of the sequence: batch `step` of epoch `epoch`. */
+/** The position of a draw: batch `step` of epoch `epoch`. */
 export interface SampleTime {
   readonly epoch?: number;
   readonly step: number;
@@ -15,11 +15,11 @@ export interface SampleTime {
 
 export interface Sampler<Seeds, Sample> {
   sample(seeds: Seeds, at?: SampleTime): Sample;
-  /** What `sample` gives, sampled on the addon's own threads. Several may be under way; seeds are read at once. */
+  /** Samples on the addon's threads. Several calls may be in flight; seeds are read immediately. */
   sampleAsync(seeds: Seeds, at?: SampleTime): Promise<Sample>;
 }
 
-/** Key and step as the kernels take them. */
+/** Key and step in the form that kernels take. */
 export interface DrawTime {
   readonly key: Uint32Array;
   readonly step: number;
@@ -51,7 +51,7 @@ export class DrawKeys {
   }
 }
 
-/** The integer below 2^32 that a random word is under with probability p. */
+/** Returns the integer below 2^32 such that a random word is smaller with probability p. */
 export function wordThreshold(p: number): number {
   return Math.min(Math.ceil(p * 2 ** 32), 2 ** 32 - 1);
 }

@@ -1,6 +1,6 @@
 /**
- * The edges a sampler follows: a graph by the node that draws. For incoming edges that is the graph itself, for outgoing
- * ones its reverse, for both a graph with every edge in both directions. Sampled edges keep the ids of the given graph.
+ * The edges a sampler follows, by the node that draws. For incoming edges that is the graph itself, for outgoing ones
+ * its reverse, for both a graph with every edge in both directions. Sampled edges keep the ids of the given graph.
  */
 import { Graph, reverse } from '../graph/index.js';
 import { kernels } from '../native/index.js';
@@ -10,18 +10,18 @@ import { expected, ShapeError, ValueError } from '../util/errors.js';
 export const directions = ['in', 'out', 'both'] as const;
 export type Direction = (typeof directions)[number];
 
-/** A factor per edge id for the chance of being drawn; 'edgeWeight' takes the weights of the graph. */
+/** A factor per edge id for the probability of being drawn; 'edgeWeight' uses the weights of the graph. */
 export type SampleWeights = Float32Array | Tensor | readonly number[] | 'edgeWeight';
 
 export class SamplingGraph {
   readonly graph: Graph;
   readonly offsets: Int32Array;
   readonly indices: Int32Array;
-  /** Running sums of integer weights within each row; null when all edges are alike. */
+  /** Running sums of integer weights within each row; null if all edges are equal. */
   readonly sums: Uint32Array | null;
-  /** Weights of messages in slot order. */
+  /** Message weights by edge position. */
   readonly messageWeights: Float32Array | null;
-  /** Edge ids from here on are those of edges taken against their direction. */
+  /** Row ids from here on belong to edges followed against their direction. */
   readonly #numEdges: number;
 
   constructor(where: string, given: Graph, direction: Direction = 'in', weights?: SampleWeights) {
@@ -29,7 +29,7 @@ export class SamplingGraph {
     if (!directions.includes(direction))
       throw new ValueError(expected(where, directions.join(', '), 'direction', direction));
     this.#numEdges = given.numEdges;
-    this.graph = direction === 'in' ? given : direction === 'out' ? reverse(given) : bothWays(given);
+    this.graph = direction === 'in' ? given : direction === 'out' ? reverse(given) : toBothDirections(given);
     const { offsets, indices } = this.graph.adjacency;
     if (!(offsets instanceof Int32Array)) {
       throw new ValueError(expected(where, 'fewer than 2^31 edges', 'graph', `${indices.length} edges`));
@@ -48,14 +48,17 @@ export class SamplingGraph {
     return this.graph.numEdges;
   }
 
-  /** The nodes at the other ends of these slots. */
+  /** Returns the neighbours at these edge positions. */
   neighborsOf(slots: Int32Array): Int32Array {
     const ids = new Int32Array(slots.length);
     kernels().gatherRows(this.indices, slots, ids, slots.length, 4);
     return ids;
   }
 
-  /** What tells the edges in these slots apart: their ids, from the number of edges on for those against their direction. */
+  /**
+   * Returns ids that distinguish the edges at these positions: edge ids, plus the number of edges for those against
+   * their direction.
+   */
   rowIds(slots: Int32Array): Int32Array {
     const { edgeIds } = this.graph.adjacency;
     const ids = new Int32Array(slots.length);
@@ -64,7 +67,7 @@ export class SamplingGraph {
     return ids;
   }
 
-  /** Ids, in the graph that was given, of the edges in these slots. */
+  /** Returns the edge ids, in the given graph, at these positions. */
   edgeIds(slots: Int32Array): Int32Array {
     const ids = this.rowIds(slots);
     if (this.graph.numEdges !== this.#numEdges) {
@@ -73,7 +76,7 @@ export class SamplingGraph {
     return ids;
   }
 
-  /** Weights of the messages along these slots; null when the graph has none. */
+  /** Returns the message weights at these positions; null if the graph has none. */
   weightsOf(slots: Int32Array): Float32Array | null {
     if (this.messageWeights === null) return null;
     const weights = new Float32Array(slots.length);
@@ -81,7 +84,7 @@ export class SamplingGraph {
     return weights;
   }
 
-  /** Integers per row that add up to less than 2^32, at least 1 for every weight above 0. */
+  /** Returns integers per row that sum to less than 2^32, at least 1 for every weight above 0. */
   #runningSums(where: string, given: Graph, weights: SampleWeights): Uint32Array {
     const { offsets } = this;
     const values = weightValues(where, given, weights);
@@ -98,7 +101,7 @@ export class SamplingGraph {
       for (let p = offsets[v]; p < offsets[v + 1]; p++) {
         const weight = valueAt(p);
         if (weight > 0) sum += 1 + Math.floor((weight / scale / total) * range);
-        // Roundings of many quotients may add up to a little more than their sum.
+        // Rounding errors of many quotients may add up to a little more than their sum.
         sums[p] = Math.min(sum, 2 ** 32 - 1);
       }
     }
@@ -106,7 +109,7 @@ export class SamplingGraph {
   }
 }
 
-/** The sum of some weights after division by `scale`: their maximum where the plain sum is beyond all numbers, otherwise 1. */
+/** Returns the sum of weights divided by `scale`: their maximum if the plain sum overflows, otherwise 1. */
 function rowTotal(valueAt: (slot: number) => number, begin: number, end: number) {
   let total = 0;
   let most = 0;
@@ -147,7 +150,7 @@ function weightValues(where: string, graph: Graph, weights: SampleWeights): Arra
   return values;
 }
 
-function bothWays(graph: Graph): Graph {
+function toBothDirections(graph: Graph): Graph {
   const { src, dst } = graph.edges();
   const join = (a: Int32Array, b: Int32Array) => {
     const all = new Int32Array(a.length + b.length);

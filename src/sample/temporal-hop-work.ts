@@ -1,7 +1,8 @@
 /**
- * One hop of temporal sampling under way: the arrays that the kernel writes, and the hop that comes of them.
+ * One hop of temporal sampling in flight: the arrays that the kernel writes, and the resulting hop.
  *
- * Room is made for all that the fan-out can take. Only with a fan-out of −1 or a very large one the kernel may ask for more.
+ * Memory is reserved for the maximum of the fan-out. Only with a fan-out of −1 or a very large one may the kernel need
+ * more.
  */
 import type { TemporalMoment } from '../graph/index.js';
 import type { KernelArguments } from '../native/index.js';
@@ -9,7 +10,7 @@ import { checkEdgeCount } from './checks.js';
 import type { DrawTime } from './sampler.js';
 import { TemporalHop } from './temporal-hop.js';
 
-/** What all hops of a sampler share. */
+/** Settings shared by all hops of a sampler. */
 export interface TemporalRules {
   readonly where: string;
   readonly strategy: number;
@@ -17,7 +18,7 @@ export interface TemporalRules {
   readonly unique: boolean;
 }
 
-/** (node, time) pairs, and the number of events before each (or what the kernel knows of it). */
+/** (node, time) pairs, and the number of events before each (or −1 if not yet known). */
 export interface TemporalRows {
   readonly nodes: Int32Array;
   readonly times: Float64Array;
@@ -35,8 +36,8 @@ export interface HopRequest {
   readonly to: number;
 }
 
-/** Beyond this many edges, room is made when it turns out to be needed. */
-const firstRoom = 1 << 20;
+/** Beyond this many edges, memory is reserved only when it is needed. */
+const initialCapacity = 1 << 20;
 
 export class HopWork {
   readonly #rules: TemporalRules;
@@ -56,7 +57,7 @@ export class HopWork {
     this.#request = request;
     const numDst = request.rows.nodes.length;
     this.#indptr = new Int32Array(numDst + 1);
-    this.#capacity = Math.min(numDst * (request.fanout < 0 ? 16 : request.fanout), firstRoom);
+    this.#capacity = Math.min(numDst * (request.fanout < 0 ? 16 : request.fanout), initialCapacity);
     this.#reserve();
   }
 
@@ -87,7 +88,7 @@ export class HopWork {
     };
   }
 
-  /** Takes what the kernel returned; false when there is now more room and it must run again. */
+  /** Handles the kernel's return value; returns false if memory was enlarged and the kernel must run again. */
   finish(result: number): boolean {
     this.#numRows = result;
     if (result >= 0) return true;
@@ -96,32 +97,32 @@ export class HopWork {
     return false;
   }
 
-  /** The hop, and all its rows as destinations of the next. */
+  /** Returns the hop, and all its rows as destinations of the next. */
   take(): { readonly hop: TemporalHop; readonly rows: TemporalRows } {
     const { nodes, times } = this.#request.rows;
     const edges = this.#indptr[nodes.length];
     const rows = {
-      nodes: used(this.#nodes, this.#numRows),
-      times: used(this.#times, this.#numRows),
+      nodes: trimTo(this.#nodes, this.#numRows),
+      times: trimTo(this.#times, this.#numRows),
       cutoffs: this.#cutoffs.subarray(0, this.#numRows),
     };
     const hop = new TemporalHop({
       ...{ dstNodes: nodes, dstTimes: times, srcNodes: rows.nodes, srcTimes: rows.times },
       indptr: this.#indptr,
-      sources: used(this.#sources, edges),
-      eventRows: used(this.#eventRows, edges),
-      spans: used(this.#spans, edges),
+      sources: trimTo(this.#sources, edges),
+      eventRows: trimTo(this.#eventRows, edges),
+      spans: trimTo(this.#spans, edges),
     });
     return { hop, rows };
   }
 }
 
-/** The first entries; a copy when the rest is the larger part, which would be kept alive. */
-function used<T extends Int32Array | Float32Array | Float64Array>(values: T, count: number): T {
+/** Returns the first entries; a copy if the rest is larger, to free its memory. */
+function trimTo<T extends Int32Array | Float32Array | Float64Array>(values: T, count: number): T {
   return (2 * count < values.length ? values.slice(0, count) : values.subarray(0, count)) as T;
 }
 
-/** A hop without edges: the rows themselves. */
+/** Returns a hop without edges, of the rows themselves. */
 export function identityHop(nodes: Int32Array, times: Float64Array): TemporalHop {
   const none = new Int32Array(0);
   return new TemporalHop({

@@ -1,8 +1,8 @@
 /**
  * One hop of temporal sampling: edges from events strictly earlier than their destination's time.
  *
- * A row is a (node, time) pair: one node asked about at two times has two rows. The source rows begin with the
- * destination rows, then come the rows that this hop reached, which are the destinations of the next hop.
+ * A row is a (node, time) pair: a node at two times has two rows. The source rows begin with the destination rows,
+ * followed by the rows that this hop reached, which are the destinations of the next hop.
  */
 import { Block } from '../graph/index.js';
 
@@ -15,7 +15,7 @@ export interface TemporalHopArrays {
   readonly sources: Int32Array;
   /** Event of every edge, as a row of the stream in time order. */
   readonly eventRows: Int32Array;
-  /** Time of the destination minus time of the event: taken in f64, kept in f32. */
+  /** Time of the destination minus time of the event: computed in f64, stored in f32. */
   readonly spans: Float32Array;
   readonly srcNodes: Int32Array;
   readonly srcTimes: Float64Array;

@@ -1,9 +1,9 @@
 /**
- * Neighbours in a stream of events: for each (node, time) the events strictly before that time, over several hops.
+ * Neighbours in an event stream: for each (node, time) the events strictly before that time, over several hops.
  *
- * Rows are (node, time) pairs. A neighbour is asked about at the time of the event that led to it, or, with `propTime`, at
- * the time of the seed (Zhou et al.: "TGL: a general framework for temporal GNN training on billion-scale graphs", VLDB
- * 2022). What a (node, time) draws depends on (seed, epoch, step, hop) and itself, not on where it stands.
+ * Rows are (node, time) pairs. A neighbour's time is that of the event that led to it, or, with `propTime`, that of the
+ * seed (Zhou et al.: "TGL: a general framework for temporal GNN training on billion-scale graphs", VLDB 2022). The
+ * draws of a (node, time) depend on (seed, epoch, step, hop) and the pair, not on its row.
  *
  * @example
  * const sampler = new TemporalNeighborSampler(graph, { fanouts: [10, 10], strategy: 'recent' });
@@ -37,17 +37,17 @@ export interface TemporalNeighborSamplerOptions {
   /** Events per node and hop, the hop next to the seeds first; −1 = all. */
   readonly fanouts: readonly number[];
   /**
-   * 'recent' (default): the last ones. 'uniform': drawn with replacement. 'weighted': drawn with replacement by `weights`.
-   * All there are when they are no more than the fan-out. 'identity': none, rows only.
+   * 'recent' (default): the last events. 'uniform': drawn with replacement. 'weighted': drawn with replacement by
+   * `weights`. All events if they are no more than the fan-out. 'identity': none, rows only.
    */
   readonly strategy?: TemporalStrategy;
-  /** Neighbours are asked about at the time of the seed, not at that of the event. */
+  /** Use the time of the seed for neighbours, not that of the event. */
   readonly propTime?: boolean;
-  /** Number of windows of time, each sampled on its own. */
+  /** Number of time windows, each sampled separately. */
   readonly history?: number;
   /** Length of a window: window i of a row at time t holds the events in [t − (i + 1)·duration, t − i·duration). */
   readonly duration?: number;
-  /** For 'weighted': one for each event row, or what gives them, where events are appended. */
+  /** For 'weighted': one weight per event row, or a function that returns them if events are appended. */
   readonly weights?: TemporalWeights;
   /** Equal (node, time) pairs share a row. */
   readonly unique?: boolean;
@@ -60,15 +60,17 @@ export interface TemporalSeeds {
 }
 
 export interface TemporalSample {
-  /** Hop 0 lies next to the seeds, whose rows are its destinations; the sources of a hop are the destinations of the next. */
+  /**
+   * Hop 0 is next to the seeds, whose rows are its destinations; the sources of a hop are the destinations of the next.
+   */
   readonly hops: readonly TemporalHop[];
   /** The hops of every window, the latest first; one entry without windows. */
   readonly snapshots: readonly (readonly TemporalHop[])[];
 }
 
 const name = 'TemporalNeighborSampler';
-/** Beyond, the words of a row's draws would repeat. */
-const mostDraws = 2 ** 16;
+/** Beyond this, the random words of a row's draws would repeat. */
+const maxDraws = 2 ** 16;
 
 type HopSteps = Generator<HopWork, TemporalSample, number>;
 
@@ -104,12 +106,12 @@ export class TemporalNeighborSampler implements Sampler<TemporalSeeds, TemporalS
     this.#fanouts = checkFanouts(name, options.fanouts);
     if (strategy === 'uniform' || strategy === 'weighted')
       for (const [hop, fanout] of this.#fanouts.entries())
-        checkInteger(name, `fanouts[${hop}]`, fanout, -1, mostDraws);
+        checkInteger(name, `fanouts[${hop}]`, fanout, -1, maxDraws);
     this.#history = checkInteger(name, 'history', options.history ?? 1, 1, 255);
     this.#duration = checkDuration(options.duration, this.#history);
     if ((strategy === 'weighted') !== (options.weights !== undefined))
       throw new ValueError(
-        expected(name, "weights together with strategy 'weighted'", 'weights', options.weights),
+        expected(name, "weights if and only if strategy is 'weighted'", 'weights', options.weights),
       );
     this.#weights = options.weights === undefined ? null : new EventWeights(name, options.weights);
     this.#rules = {
@@ -132,7 +134,7 @@ export class TemporalNeighborSampler implements Sampler<TemporalSeeds, TemporalS
     return step.value;
   }
 
-  /** The graph as it is at the call is sampled, whatever is appended before the promise settles. */
+  /** Samples the graph as it is at the call; events appended before the promise settles are ignored. */
   async sampleAsync(seeds: TemporalSeeds, at?: SampleTime): Promise<TemporalSample> {
     const steps = this.#steps(seeds, at);
     let step = steps.next();
@@ -140,7 +142,7 @@ export class TemporalNeighborSampler implements Sampler<TemporalSeeds, TemporalS
     return step.value;
   }
 
-  /** Yields the kernel calls of a sample and gets their results. Reads seeds and graph before the first. */
+  /** Yields the kernel calls of a sample and receives their results. Reads seeds and graph before the first. */
   *#steps(seeds: TemporalSeeds, at: SampleTime | undefined): HopSteps {
     const moment = this.graph.moment();
     const { nodes, times } = checkSeeds(seeds, moment.numNodes);
@@ -149,7 +151,7 @@ export class TemporalNeighborSampler implements Sampler<TemporalSeeds, TemporalS
     const snapshots: TemporalHop[][] = [];
     for (let window = 0; window < this.#history; window++) {
       const hops: TemporalHop[] = [];
-      // Where the stream was cut for a row is worth keeping for the next hop.
+      // The number of events before each row is reused by the next hop.
       let rows: TemporalRows = { nodes, times, cutoffs: new Int32Array(nodes.length).fill(-1) };
       for (const [hop, fanout] of this.#fanouts.entries()) {
         if (this.#strategy === 'identity') {
@@ -186,7 +188,7 @@ function checkSeeds(seeds: TemporalSeeds, numNodes: number): { nodes: Int32Array
     const t = given[i];
     if (typeof t !== 'number' || !(Math.abs(t) <= longest))
       checkNumber(name, `seeds.times[${i}]`, t, -longest, longest);
-    // Minus zero is zero, so that equal times are equal bits.
+    // Minus zero becomes zero, so that equal times have equal bits.
     times[i] = t + 0;
   }
   return { nodes: nodes.slice(), times };

@@ -1,65 +1,65 @@
 /**
- * Bodies of requests, checked by hand so that every refusal says where, what was expected and what came. Nodes are called
- * as the stream's files call them where `nodes` is given, else by number.
+ * Parses request bodies. They are checked without a schema, so that every error states where, what was expected and what was
+ * received. Nodes have the names of the stream's files if `nodes` is given, else numbers.
  */
 import type { EventNodes, EventSide } from '../data/index.js';
 import type { TemporalEvents } from '../graph/index.js';
 import { describe } from '../util/errors.js';
 
-/** What a client did wrong: status 400. */
+/** An error of the client: status 400. */
 export class BadRequest extends Error {}
 
 type Fields = Readonly<Record<string, unknown>>;
 
 export interface BodyRules {
-  /** Null: nodes are numbers, and the graph says which there are. */
+  /** Null: nodes are numbers, checked against the graph. */
   readonly nodes: EventNodes | null;
-  /** Numbers that every event has. */
+  /** Number of features of every event. */
   readonly featureWidth: number;
 }
 
-export interface Question {
+export interface ScoreRequest {
   readonly src: number[];
   readonly dst: number[];
   readonly time: number | undefined;
 }
 
-const mostDestinations = 100_000;
+const maxDestinations = 100_000;
 const eventForms =
-  'columns {"src": […], "dst": […], "time": […]}, one event object {"src", "dst", "time"} or a list of such';
+  'columns {"src": […], "dst": […], "time": […]}, one event object {"src", "dst", "time"} or a list of such objects';
 
-/** Events from columns, one object, or a list of objects. */
-export function eventsOf(body: unknown, rules: BodyRules): TemporalEvents {
+/** Parses events from columns, one object, or a list of objects. */
+export function parseEvents(body: unknown, rules: BodyRules): TemporalEvents {
   if (Array.isArray(body)) {
-    if (body.length === 0) throw refusal('body', eventForms, 'an empty list');
-    return joined(body.map((event, i) => oneEvent(event, `${i}.`, rules)));
+    if (body.length === 0) throw badValue('body', eventForms, 'an empty list');
+    return toColumns(body.map((event, i) => parseEvent(event, `${i}.`, rules)));
   }
-  if (!isFields(body)) throw refusal('body', eventForms, body);
+  if (!isFields(body)) throw badValue('body', eventForms, body);
   const columns = Array.isArray(body['src']) || Array.isArray(body['dst']) || Array.isArray(body['time']);
-  if (!columns) return joined([oneEvent(body, '', rules)]);
+  if (!columns) return toColumns([parseEvent(body, '', rules)]);
   checkKeys(body, ['src', 'dst', 'time', 'types', 'features'], '');
   const { types, features } = body;
-  const src = listOf(body['src'], 'src', (raw, at) => nodeOf(raw, at, 'src', rules));
+  const src = parseList(body['src'], 'src', (raw, at) => parseNode(raw, at, 'src', rules));
   const column = <T>(key: string, read: Reader<T>): T[] => {
-    const list = listOf(body[key], key, read);
+    const list = parseList(body[key], key, read);
     if (list.length === src.length) return list;
-    throw refusal(key, `as many entries as src has, ${src.length}`, `${list.length}`);
+    throw badValue(key, `as many entries as src has, ${src.length}`, `${list.length}`);
   };
-  const dst = column('dst', (raw, at) => nodeOf(raw, at, 'dst', rules));
-  const time = column('time', numberOf);
+  const dst = column('dst', (raw, at) => parseNode(raw, at, 'dst', rules));
+  const time = column('time', parseNumber);
   if (features === undefined && src.length > 0) checkNoFeatures('features', rules);
   return {
     ...{ src, dst, time },
-    ...(types === undefined ? {} : { types: column('types', wholeOf) }),
+    ...(types === undefined ? {} : { types: column('types', parseInteger) }),
     ...(features === undefined
       ? {}
-      : { features: flat(column('features', (row, at) => rowOf(row, at, rules.featureWidth))) }),
+      : { features: flatten(column('features', (row, at) => parseRow(row, at, rules.featureWidth))) }),
   };
 }
 
 function checkNoFeatures(at: string, { featureWidth: width }: BodyRules): void {
   if (width > 0)
-    throw refusal(at, `${width} ${width === 1 ? 'number' : 'numbers'} for each event`, undefined);
+    throw badValue(at, `${width} ${width === 1 ? 'number' : 'numbers'} for each event`, undefined);
 }
 
 interface OneEvent {
@@ -70,27 +70,28 @@ interface OneEvent {
   readonly features: readonly number[] | undefined;
 }
 
-function oneEvent(event: unknown, prefix: string, rules: BodyRules): OneEvent {
+function parseEvent(event: unknown, prefix: string, rules: BodyRules): OneEvent {
   if (!isFields(event))
-    throw refusal(prefix.slice(0, -1) || 'body', 'an event object {"src", "dst", "time"}', event);
+    throw badValue(prefix.slice(0, -1) || 'body', 'an event object {"src", "dst", "time"}', event);
   checkKeys(event, ['src', 'dst', 'time', 'type', 'features'], prefix);
   const { type, features } = event;
   const read = {
-    src: nodeOf(event['src'], `${prefix}src`, 'src', rules),
-    dst: nodeOf(event['dst'], `${prefix}dst`, 'dst', rules),
-    time: numberOf(event['time'], `${prefix}time`),
-    type: type === undefined ? undefined : wholeOf(type, `${prefix}type`),
-    features: features === undefined ? undefined : rowOf(features, `${prefix}features`, rules.featureWidth),
+    src: parseNode(event['src'], `${prefix}src`, 'src', rules),
+    dst: parseNode(event['dst'], `${prefix}dst`, 'dst', rules),
+    time: parseNumber(event['time'], `${prefix}time`),
+    type: type === undefined ? undefined : parseInteger(type, `${prefix}type`),
+    features:
+      features === undefined ? undefined : parseRow(features, `${prefix}features`, rules.featureWidth),
   };
   if (features === undefined) checkNoFeatures(`${prefix}features`, rules);
   return read;
 }
 
-function joined(events: readonly OneEvent[]): TemporalEvents {
+function toColumns(events: readonly OneEvent[]): TemporalEvents {
   const [{ type, features }] = events;
   for (const [i, event] of events.entries())
     if ((event.type === undefined) !== (type === undefined))
-      throw refusal(`${i}.type`, 'it in every event or in none', event.type);
+      throw badValue(`${i}.type`, 'a type in every event or in none', event.type);
   return {
     src: events.map((event) => event.src),
     dst: events.map((event) => event.dst),
@@ -98,39 +99,39 @@ function joined(events: readonly OneEvent[]): TemporalEvents {
     ...(type === undefined ? {} : { types: events.map((event) => event.type as number) }),
     ...(features === undefined
       ? {}
-      : { features: flat(events.map((event) => event.features as readonly number[])) }),
+      : { features: flatten(events.map((event) => event.features as readonly number[])) }),
   };
 }
 
-/** The body of `/score`: one source for all destinations, or as many as these. */
-export function questionOf(body: unknown, rules: BodyRules): Question {
-  const fields = fieldsOf(body, ['src', 'dst', 'time']);
-  const src = oneOrMore(fields['src'], 'src', (raw, at) => nodeOf(raw, at, 'src', rules));
-  const dst = oneOrMore(fields['dst'], 'dst', (raw, at) => nodeOf(raw, at, 'dst', rules));
-  if (dst.length === 0 || dst.length > mostDestinations)
-    throw refusal('dst', `from 1 to ${mostDestinations} nodes`, `a list of ${dst.length}`);
+/** Parses the body of `/score`: one source for all destinations, or one for each. */
+export function parseScoreRequest(body: unknown, rules: BodyRules): ScoreRequest {
+  const fields = parseFields(body, ['src', 'dst', 'time']);
+  const src = oneOrMore(fields['src'], 'src', (raw, at) => parseNode(raw, at, 'src', rules));
+  const dst = oneOrMore(fields['dst'], 'dst', (raw, at) => parseNode(raw, at, 'dst', rules));
+  if (dst.length === 0 || dst.length > maxDestinations)
+    throw badValue('dst', `from 1 to ${maxDestinations} nodes`, `a list of ${dst.length}`);
   if (src.length !== 1 && src.length !== dst.length)
-    throw refusal('src', dst.length === 1 ? '1 source' : `1 or ${dst.length} sources`, `${src.length}`);
-  return { src, dst, time: timeOf(fields) };
+    throw badValue('src', dst.length === 1 ? '1 source' : `1 or ${dst.length} sources`, `${src.length}`);
+  return { src, dst, time: parseTime(fields) };
 }
 
-/** The body of `/recommend`. */
-export function wishOf(
+/** Parses the body of `/recommend`. */
+export function parseRecommendRequest(
   body: unknown,
   rules: BodyRules,
 ): { src: number; k: number; time: number | undefined } {
-  const fields = fieldsOf(body, ['src', 'k', 'time']);
+  const fields = parseFields(body, ['src', 'k', 'time']);
   const { k = 10 } = fields;
   if (!Number.isInteger(k) || (k as number) < 1 || (k as number) > 10_000)
-    throw refusal('k', 'a whole number from 1 to 10000', k);
-  return { src: nodeOf(fields['src'], 'src', 'src', rules), k: k as number, time: timeOf(fields) };
+    throw badValue('k', 'a whole number from 1 to 10000', k);
+  return { src: parseNode(fields['src'], 'src', 'src', rules), k: k as number, time: parseTime(fields) };
 }
 
-const timeOf = ({ time }: Fields): number | undefined =>
-  time === undefined ? undefined : numberOf(time, 'time');
+const parseTime = ({ time }: Fields): number | undefined =>
+  time === undefined ? undefined : parseNumber(time, 'time');
 
-function fieldsOf(body: unknown, known: readonly string[]): Fields {
-  if (!isFields(body)) throw refusal('body', `an object with ${known.join(', ')}`, body);
+function parseFields(body: unknown, known: readonly string[]): Fields {
+  if (!isFields(body)) throw badValue('body', `an object with ${known.join(', ')}`, body);
   checkKeys(body, known, '');
   return body;
 }
@@ -141,57 +142,59 @@ const isFields = (value: unknown): value is Fields =>
 function checkKeys(fields: Fields, known: readonly string[], prefix: string): void {
   const unknown = Object.keys(fields).find((key) => !known.includes(key));
   if (unknown !== undefined)
-    throw new BadRequest(`${prefix}${unknown}: expected one of ${known.join(', ')}, got another key.`);
+    throw new BadRequest(
+      `${prefix}${unknown}: expected one of the keys ${known.join(', ')}, got an unknown key.`,
+    );
 }
 
 type Reader<T> = (value: unknown, at: string) => T;
 
-function listOf<T>(value: unknown, at: string, read: Reader<T>): T[] {
-  if (!Array.isArray(value)) throw refusal(at, 'a list', value);
+function parseList<T>(value: unknown, at: string, read: Reader<T>): T[] {
+  if (!Array.isArray(value)) throw badValue(at, 'a list', value);
   return value.map((part, i) => read(part, `${at}.${i}`));
 }
 
 const oneOrMore = <T>(value: unknown, at: string, read: Reader<T>): T[] =>
-  Array.isArray(value) ? listOf(value, at, read) : [read(value, at)];
+  Array.isArray(value) ? parseList(value, at, read) : [read(value, at)];
 
-function nodeOf(raw: unknown, at: string, side: EventSide, { nodes }: BodyRules): number {
+function parseNode(raw: unknown, at: string, side: EventSide, { nodes }: BodyRules): number {
   if (nodes === null) {
     if (Number.isInteger(raw) && (raw as number) >= 0) return raw as number;
-    throw refusal(at, 'the number of a node', raw);
+    throw badValue(at, 'the number of a node', raw);
   }
   if (typeof raw !== 'string' && typeof raw !== 'number')
-    throw refusal(at, 'the id of a node, a number or a string', raw);
+    throw badValue(at, 'the id of a node, a number or a string', raw);
   const id = nodes.idOf(raw, side);
   if (id !== undefined) return id;
   throw new BadRequest(
-    `${at}: expected a node that the model was trained with, as the event file calls ${side === 'src' ? 'sources' : 'destinations'}, got ${describe(raw)}.`,
+    `${at}: expected the name of a ${side === 'src' ? 'source' : 'destination'} that the model was trained with, as in the event file, got ${describe(raw)}.`,
   );
 }
 
-function numberOf(value: unknown, at: string): number {
+function parseNumber(value: unknown, at: string): number {
   if (typeof value === 'number' && Number.isFinite(value)) return value;
-  throw refusal(at, 'a finite number', value);
+  throw badValue(at, 'a finite number', value);
 }
 
-function wholeOf(value: unknown, at: string): number {
+function parseInteger(value: unknown, at: string): number {
   if (Number.isInteger(value) && (value as number) >= 0) return value as number;
-  throw refusal(at, 'a whole number from 0', value);
+  throw badValue(at, 'a whole number from 0', value);
 }
 
-function rowOf(value: unknown, at: string, width: number): number[] {
-  const row = listOf(value, at, (part, place) => {
-    if (Number.isFinite(Math.fround(numberOf(part, place)))) return part as number;
-    throw refusal(place, 'a number that fits 32-bit floats', part);
+function parseRow(value: unknown, at: string, width: number): number[] {
+  const row = parseList(value, at, (entry, position) => {
+    if (Number.isFinite(Math.fround(parseNumber(entry, position)))) return entry as number;
+    throw badValue(position, 'a number that fits 32-bit floats', entry);
   });
   if (row.length === width) return row;
   throw new BadRequest(`${at}: expected ${width} numbers, got ${row.length}.`);
 }
 
-function flat(rows: readonly (readonly number[])[]): Float32Array {
+function flatten(rows: readonly (readonly number[])[]): Float32Array {
   return Float32Array.from(rows.flat());
 }
 
-function refusal(at: string, what: string, got: unknown): BadRequest {
+function badValue(at: string, what: string, got: unknown): BadRequest {
   const text =
     got === undefined
       ? 'nothing'

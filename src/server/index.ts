@@ -1,3 +1,3 @@
 /** HTTP servers over trained models. */
-export { type Served, type ServeOptions, serveTemporal } from './serve-temporal.js';
+export { type RunningServer, type ServeOptions, serveTemporal } from './serve-temporal.js';
 export { type TemporalAppOptions, temporalApp } from './temporal-app.js';

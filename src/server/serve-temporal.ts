@@ -1,6 +1,6 @@
 /**
- * `serveTemporal`: a trained temporal model behind HTTP. It listens on this machine only unless told otherwise. While no
- * request waits, events that came in are taken into memory, so that scores are current without a wait.
+ * `serveTemporal`: a trained temporal model behind HTTP. It listens on the loopback address by default. While no
+ * request waits, received events are applied to the node memory, so that scores are current without a delay.
  */
 import { hostname, networkInterfaces } from 'node:os';
 import { serve } from '@hono/node-server';
@@ -10,11 +10,11 @@ import { type TemporalAppOptions, temporalApp } from './temporal-app.js';
 export interface ServeOptions extends Omit<TemporalAppOptions, 'hosts'> {
   /** Default 127.0.0.1. */
   readonly host?: string;
-  /** 0: any free one. */
+  /** 0: any free port. */
   readonly port?: number;
 }
 
-export interface Served {
+export interface RunningServer {
   readonly url: string;
   close(): Promise<void>;
 }
@@ -23,7 +23,7 @@ export async function serveTemporal({
   host = '127.0.0.1',
   port = 8080,
   ...options
-}: ServeOptions): Promise<Served> {
+}: ServeOptions): Promise<RunningServer> {
   const { scorer } = options;
   const hosts: string[] = [];
   const app = temporalApp({ ...options, hosts });
@@ -41,12 +41,12 @@ export async function serveTemporal({
   const actual = typeof address === 'object' && address !== null ? address.port : port;
   const shown = host.includes(':') ? `[${host}]` : host;
   hosts.push(...hostNames(host, actual));
-  // A batch at a time, so that a request never waits for more than one.
+  // One batch at a time, so that a request never waits for more than one.
   const idle = setInterval(() => {
     try {
       scorer.advance(200);
     } catch {
-      // The next question meets it as well, and answers with it.
+      // The next request meets the same error and reports it.
     }
   }, 5);
   idle.unref();
@@ -61,10 +61,13 @@ export async function serveTemporal({
   };
 }
 
-/** What a request may call this server: its address; on all addresses those of the machine, and its name. */
+/**
+ * Returns the Host headers of this server: its address; if it listens on all addresses, those of the machine and its
+ * name.
+ */
 function hostNames(host: string, port: number): string[] {
-  const everywhere = host === '0.0.0.0' || host === '::';
-  const own = everywhere
+  const isAllInterfaces = host === '0.0.0.0' || host === '::';
+  const own = isAllInterfaces
     ? [
         hostname(),
         ...Object.values(networkInterfaces()).flatMap((list) => list?.map(({ address }) => address) ?? []),
@@ -73,6 +76,6 @@ function hostNames(host: string, port: number): string[] {
   const names = [...own, 'localhost', '127.0.0.1']
     .map((name) => name.toLowerCase())
     .map((name) => (name.includes(':') ? `[${name}]` : name));
-  // The usual port is left out of a Host header.
+  // The default port is omitted from a Host header.
   return [...new Set(names.flatMap((name) => (port === 80 ? [name, `${name}:80`] : [`${name}:${port}`])))];
 }

@@ -1,24 +1,24 @@
 /**
- * HTTP over an `OnlineScorer`: events in, scores out, as JSON. Bodies are checked before anything is changed; a request that
- * is refused changes nothing. Requests with a foreign Host header are refused, so that a web page elsewhere cannot reach a
- * server on this machine by its own name for it.
+ * HTTP over an `OnlineScorer`: events in, scores out, as JSON. Bodies are checked before anything is changed; a
+ * rejected request changes nothing. Requests with a foreign Host header are rejected, so that a web page cannot reach a
+ * server on this machine under another name (DNS rebinding).
  */
 import { Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import type { EventNodes } from '../data/index.js';
 import type { OnlineScorer } from '../temporal/index.js';
 import { SkeinError } from '../util/errors.js';
-import { BadRequest, eventsOf, questionOf, wishOf } from './bodies.js';
+import { BadRequest, parseEvents, parseRecommendRequest, parseScoreRequest } from './bodies.js';
 
 export interface TemporalAppOptions {
   readonly scorer: OnlineScorer;
-  /** Destinations that `/recommend` chooses from. */
+  /** Candidate destinations of `/recommend`. */
   readonly destinations: Int32Array;
-  /** What clients call nodes, such as `run.stream.data.nodes`. Default: their numbers. */
+  /** Names of nodes for clients, such as `run.stream.data.nodes`. Default: their numbers. */
   readonly nodes?: EventNodes;
-  /** Hosts, with port, that requests may be addressed to. */
+  /** Accepted Host headers, with port. */
   readonly hosts: readonly string[];
-  /** Bytes of a request. Default 16 MiB. */
+  /** Maximum size of a request in bytes. Default 16 MiB. */
   readonly maxBody?: number;
 }
 
@@ -46,14 +46,14 @@ export function temporalApp({
       maxSize: maxBody,
       onError: (context) =>
         context.json(
-          { error: `expected a body of at most ${maxBody} bytes. Send fewer events at once.` },
+          { error: `expected a body of at most ${maxBody} bytes. Send fewer events per request.` },
           413,
         ),
     }),
   );
   app.onError((error, context) => {
     if (error instanceof BadRequest) return context.json({ error: error.message }, 400);
-    if (error instanceof SkeinError) return context.json({ error: forClients(error.message) }, 400);
+    if (error instanceof SkeinError) return context.json({ error: toClientMessage(error.message) }, 400);
     return context.json({ error: 'internal error' }, 500);
   });
   app.notFound((context) =>
@@ -73,42 +73,42 @@ export function temporalApp({
   });
   app.get('/status', (context) => context.json(status()));
   app.post('/events', async (context) => {
-    const { firstRow, count } = scorer.append(eventsOf(await json(context.req.raw), rules));
+    const { firstRow, count } = scorer.append(parseEvents(await parseJson(context.req.raw), rules));
     return context.json({ first_row: firstRow, accepted: count, waiting: scorer.numWaiting });
   });
   app.post('/score', async (context) => {
-    const { src, dst, time } = questionOf(await json(context.req.raw), rules);
+    const { src, dst, time } = parseScoreRequest(await parseJson(context.req.raw), rules);
     scorer.advance();
     const logits = scorer.score(src, dst, time);
-    return context.json({ scores: Array.from(logits, probability), logits: Array.from(logits) });
+    return context.json({ scores: Array.from(logits, toProbability), logits: Array.from(logits) });
   });
   app.post('/recommend', async (context) => {
-    const { src, k, time } = wishOf(await json(context.req.raw), rules);
+    const { src, k, time } = parseRecommendRequest(await parseJson(context.req.raw), rules);
     scorer.advance();
     const logits = scorer.score([src], destinations, time);
     const order = Array.from(logits.keys()).sort((a, b) => logits[b] - logits[a] || a - b);
     return context.json({
       destinations: order
         .slice(0, k)
-        .map((i) => ({ id: nameOf(destinations[i]), score: probability(logits[i]) })),
+        .map((i) => ({ id: nameOf(destinations[i]), score: toProbability(logits[i]) })),
     });
   });
   return app;
 }
 
-async function json(request: Request): Promise<unknown> {
+async function parseJson(request: Request): Promise<unknown> {
   try {
     return await request.json();
   } catch {
-    throw new BadRequest('body: expected JSON, got something else.');
+    throw new BadRequest('body: expected JSON, got text that is not JSON.');
   }
 }
 
-/** What the library advises its callers, and what a client can do instead. */
-const advices: readonly (readonly [RegExp, string])[] = [
+/** Replacements of the library's advice for clients of the server. */
+const clientAdvice: readonly (readonly [RegExp, string])[] = [
   [
     /Give a larger numNodes, or growNodes: true\./,
-    'Use nodes that the model was trained with; GET /status says how many there are.',
+    'Use nodes that the model was trained with; GET /status returns their number.',
   ],
   [
     /Sort the events, give sort: true, or outOfOrder: .*$/,
@@ -118,7 +118,7 @@ const advices: readonly (readonly [RegExp, string])[] = [
   [/^(TemporalGraph\.append|TemporalGraph|OnlineScorer): /, 'events: '],
 ];
 
-const forClients = (message: string): string =>
-  advices.reduce((text, [advice, instead]) => text.replace(advice, instead), message);
+const toClientMessage = (message: string): string =>
+  clientAdvice.reduce((text, [advice, instead]) => text.replace(advice, instead), message);
 
-const probability = (logit: number): number => 1 / (1 + Math.exp(-logit));
+const toProbability = (logit: number): number => 1 / (1 + Math.exp(-logit));

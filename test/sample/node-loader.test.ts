@@ -87,7 +87,7 @@ describe('NodeLoader', () => {
     const seen: number[] = [];
     for await (const batch of loader.epoch(0)) {
       seen.push(...batch.seeds);
-      expect(() => batch.labels).toThrow(/no labels/);
+      expect(() => batch.labels).toThrow(/expected labels/);
       expect(() => batch.x).toThrow(/features/);
     }
     expect(seen).toEqual([...seeds.subarray(0, 70)]);

@@ -60,5 +60,7 @@ it('one worker has all, and mistakes are named', () => {
   expect(() => partitionFeature([[1, 1], [1]])).toThrow('expected 2 probabilities for probs[1], got 1');
   expect(() => partitionFeature([[1, Number.NaN]])).toThrow('a finite number for probs[0][1], got NaN');
   expect(() => partitionFeature(null as never)).toThrow('a list of scores per worker');
-  expect(() => partitionFeature([[1]], { cacheSize: '1K' })).toThrow('the bytes of a row beside cacheSize');
+  expect(() => partitionFeature([[1]], { cacheSize: '1K' })).toThrow(
+    'the bytes of a row together with cacheSize',
+  );
 });

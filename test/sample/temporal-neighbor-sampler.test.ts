@@ -405,8 +405,8 @@ describe('TemporalNeighborSampler', () => {
     expect(make({ fanouts: [1e6], strategy: 'uniform' })).toThrow(/from -1 to 65536 for fanouts\[0\]/);
     expect(make({ history: 2 })).toThrow(/the length of the 2 windows for duration/);
     expect(make({ history: 2, duration: -1 })).toThrow(/duration/);
-    expect(make({ strategy: 'weighted' })).toThrow(/weights together with strategy 'weighted'/);
-    expect(make({ weights: [1] })).toThrow(/weights together/);
+    expect(make({ strategy: 'weighted' })).toThrow(/weights if and only if strategy is 'weighted'/);
+    expect(make({ weights: [1] })).toThrow(/weights if and only if/);
     expect(() => new TemporalNeighborSampler({} as never, { fanouts: [1] })).toThrow(
       /a TemporalGraph for graph/,
     );

@@ -6,7 +6,7 @@ import { TemporalGraph } from 'skein/graph';
 import { TemporalNeighborSampler } from 'skein/sample';
 import { OnlineScorer, SharedMailBox, TemporalRuntime } from 'skein/temporal';
 import { afterEach, describe, expect, test } from 'vitest';
-import { type Served, serveTemporal } from '#internal/server/serve-temporal.js';
+import { type RunningServer, serveTemporal } from '#internal/server/serve-temporal.js';
 import { temporalApp } from '#internal/server/temporal-app.js';
 import { makeEvents, makeRig, numNodes, numUsers, width } from '../temporal/stream.js';
 
@@ -152,7 +152,7 @@ describe('routes', () => {
       accepted: 1,
     });
     expect((await ask('/events', { src: 'new', dst: 'i3', time }))['error']).toBe(
-      'src: expected a node that the model was trained with, as the event file calls sources, got "new".',
+      'src: expected the name of a source that the model was trained with, as in the event file, got "new".',
     );
   });
 
@@ -219,7 +219,7 @@ describe('what is refused leaves everything as it was', () => {
       'an event with a strange key',
       '/events',
       { src: 1, dst: 15, when: 3 },
-      /^when: expected one of src, dst, time/,
+      /^when: expected one of the keys src, dst, time/,
     ],
     [
       'features of some events',
@@ -293,7 +293,7 @@ describe('what is refused leaves everything as it was', () => {
     const { status, body } = await ask('/events', events);
     expect([status, body['error']]).toEqual([
       413,
-      'expected a body of at most 1000 bytes. Send fewer events at once.',
+      'expected a body of at most 1000 bytes. Send fewer events per request.',
     ]);
     expect(everything()).toEqual(before);
   });
@@ -327,7 +327,7 @@ describe('what is refused leaves everything as it was', () => {
 });
 
 describe('serving', () => {
-  const open: Served[] = [];
+  const open: RunningServer[] = [];
   afterEach(async () => {
     for (const served of open.splice(0)) await served.close().catch(() => undefined);
   });

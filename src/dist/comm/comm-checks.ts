@@ -52,11 +52,11 @@ export function checkArrayPerRank(
   where: string,
   name: string,
   { size }: RankAndSize,
-  parts: readonly CommArray[],
+  arrays: readonly CommArray[],
 ): void {
-  if (parts.length !== size)
-    throw new ShapeError(expected(where, `one array for each of ${size} ranks`, name, parts.length));
-  for (const part of parts) checkArray(where, name, part);
+  if (arrays.length !== size)
+    throw new ShapeError(expected(where, `one array for each of ${size} ranks`, name, arrays.length));
+  for (const array of arrays) checkArray(where, name, array);
 }
 
 export function checkTable(where: string, data: ReduceArray, width: number): void {

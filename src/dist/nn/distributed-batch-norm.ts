@@ -123,14 +123,14 @@ function statsOverRanks(comm: Communicator, x: Tensor): { count: number; stats: 
     .wait();
   let count = 0;
   const total = new Float64Array(2 * cols);
-  for (const part of all) {
-    const n = part[0];
+  for (const stats of all) {
+    const n = stats[0];
     if (n === 0) continue;
-    const share = n / (count + n);
+    const fraction = n / (count + n);
     for (let c = 0; c < cols; c++) {
-      const delta = part[1 + c] - total[c];
-      total[c] += delta * share;
-      total[cols + c] += part[1 + cols + c] + delta * delta * count * share;
+      const delta = stats[1 + c] - total[c];
+      total[c] += delta * fraction;
+      total[cols + c] += stats[1 + cols + c] + delta * delta * count * fraction;
     }
     count += n;
   }

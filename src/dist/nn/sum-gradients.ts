@@ -81,8 +81,8 @@ export function sumSparse(comm: Communicator, p: Tensor): void {
   const own = p.sparseGrad?.coalesce() ?? new SparseRows(p.shape, new Int32Array(0), emptyLike(p));
   const ids = comm.allGather(own.ids);
   const rows = comm.allGather(own.rows);
-  const parts = ids.map((list, rank) => new SparseRows(p.shape, list, rows[rank]));
-  p.sparseGrad = parts.reduce((sum, part) => sum.concat(part)).coalesce();
+  const perRank = ids.map((list, rank) => new SparseRows(p.shape, list, rows[rank]));
+  p.sparseGrad = perRank.reduce((sum, rows) => sum.concat(rows)).coalesce();
 }
 
 function emptyLike(p: Tensor): FloatArray {

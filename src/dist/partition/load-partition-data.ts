@@ -193,7 +193,7 @@ async function openManifest(path: string): Promise<Manifest> {
 
 async function manifestPath(path: string): Promise<string> {
   const files = await jsonFiles(path);
-  // A file given by path may be anywhere; one found in a directory must be inside it.
+  // A file given by path may be in any folder; one found in a directory must be inside it.
   if (files.length === 1)
     return files[0] === path ? path : fileInDirectory(path, files[0], 'the file', basename(files[0]));
   throw new StateError(

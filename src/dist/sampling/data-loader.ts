@@ -36,7 +36,7 @@ export interface DataLoaderOptions {
   readonly dropLast?: boolean;
   /** Use a different order in every epoch (default false, as SAR). */
   readonly shuffle?: boolean;
-  /** What a worker with fewer seeds does (default 'repeat'). */
+  /** Behaviour of a worker with fewer seeds (default 'repeat'). */
   readonly uneven?: (typeof unevenRules)[number];
   /** Batches of seeds that share neighbours, computed once by METIS; of about `batchSize` seeds (default false). */
   readonly precomputeOptimizedBatches?: boolean;

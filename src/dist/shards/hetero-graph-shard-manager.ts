@@ -34,7 +34,7 @@ interface TypedNodes {
 interface HeteroComponents<G> {
   readonly relations: readonly (readonly [EdgeType, G])[];
   readonly src: TypedNodes;
-  /** The same object as `src` if sources and destinations are the same nodes. */
+  /** Identical to `src` if sources and destinations are the same nodes. */
   readonly dst: TypedNodes;
   readonly partitionBook: PartitionBook;
   readonly nodeRanges: readonly NodeRange[];

@@ -2,12 +2,12 @@
 import type { Graph, SparseMatrix } from '../../graph/index.js';
 import {
   type DrawGraph,
-  drawGraphOf,
   type HotnessOptions,
   type HotnessPolicy,
   hotness,
   hotnessPolicies,
   numNodesOf,
+  toDrawGraph,
 } from '../../sample/hot/hotness.js';
 import { expected, ShapeError, ValueError } from '../../util/errors.js';
 
@@ -34,7 +34,7 @@ export function checkScoring(
       throw new ShapeError(expected(where, `${rows} scores`, 'hotness', chosen.length));
   } else if (!hotnessPolicies.includes(chosen))
     throw new ValueError(expected(where, `${hotnessPolicies.join(', ')} or scores`, 'hotness', chosen));
-  const nodes = csr === null ? 0 : numNodesOf(drawGraphOf(csr));
+  const nodes = csr === null ? 0 : numNodesOf(toDrawGraph(csr));
   if (nodes > rows)
     throw new ShapeError(expected(where, `a row for each of ${nodes} nodes`, 'x', `${rows} rows`));
 }
@@ -48,7 +48,7 @@ export function featureScores(
   const { hotness: chosen = 'push', ...rest } = options;
   if (typeof chosen !== 'string') return chosen;
   if (csr === null) return null;
-  const scores = hotness(drawGraphOf(csr), { ...rest, policy: chosen });
+  const scores = hotness(toDrawGraph(csr), { ...rest, policy: chosen });
   if (scores.length === rows) return scores;
   // Nodes after the last one with neighbours are never drawn.
   const all = new Float64Array(rows);

@@ -1,5 +1,5 @@
 /** Reads a drawn batch back: the counts first, then as many elements as there are; small batches in one round trip. */
-import type { BatchParts } from '../../sample/batch.js';
+import type { BatchArrays } from '../../sample/batch.js';
 import { InternalError } from '../../util/errors.js';
 import type { GpuDevice, GpuRange } from '../device/gpu-device.js';
 import type { HopBuffers, HopRoom } from './hop-buffers.js';
@@ -24,7 +24,7 @@ export async function readBatch(
   hops: number,
   seedRows: Int32Array,
   known: HopCounts | null = null,
-): Promise<BatchParts> {
+): Promise<BatchArrays> {
   const { nodes, edges } = buffers.room;
   const { state } = buffers;
   let counts = known;
@@ -71,7 +71,7 @@ function totals({ nodesPerHop, edgesPerHop }: HopCounts) {
   return { numNodes, numEdges, destinations: hops === 0 ? 0 : numNodes - nodesPerHop[hops] };
 }
 
-function partsOf(counts: HopCounts, arrays: readonly ArrayBuffer[], seedRows: Int32Array): BatchParts {
+function partsOf(counts: HopCounts, arrays: readonly ArrayBuffer[], seedRows: Int32Array): BatchArrays {
   const { numNodes, destinations, numEdges } = totals(counts);
   const take = (i: number, length: number) => new Int32Array(arrays[i].slice(0, 4 * length));
   const offsets = take(1, destinations + 1);

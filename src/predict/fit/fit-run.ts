@@ -14,7 +14,7 @@ import type { LearningTask } from '../../train/config/types.js';
 import { Output, openRun, type RunConfig, resolveConfig, trainRun } from '../../train/index.js';
 import { checkInteger, expected, StateError, ValueError } from '../../util/errors.js';
 import type { OptionNames } from '../../util/option-names.js';
-import { predictorOf } from '../open-model.js';
+import { openPredictor } from '../open-model.js';
 import type { Predictor } from '../predictor.js';
 
 /** A value of the configuration: a number, a text, a list, a section. */
@@ -80,7 +80,7 @@ export async function fitRun(where: string, options: FitRunOptions, prepare: Pre
           : `${where}: expected training to finish, got an interrupt. Resume it: skein train ${join(folders.run, 'config.yaml')} --training.resume_training=true.`,
       );
     const run = await openRun(folders.run, { command: where });
-    return await predictorOf({
+    return await openPredictor({
       ...run,
       close: async () => {
         await run.close();

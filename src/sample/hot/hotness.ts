@@ -1,15 +1,16 @@
 /**
- * How often each node will be asked for while batches are sampled: what decides which rows of a feature table are kept near.
+ * Estimates how often each node will be requested while batches are sampled, to decide which rows of a feature table
+ * are kept in fast memory.
  *
- * All scores follow the direction that is really sampled. The graph is given by the node that draws: `indices` of row v are
- * the nodes that v may draw. So a node is hot when many rows *name* it; how many neighbours it has itself says nothing about
- * that on a directed graph (row degree, as torch-quiver uses it, is no better there than chance).
+ * All scores follow the direction that is sampled. The graph is given by the node that draws: `indices` of row v are
+ * the nodes that v may draw. So a node is hot if many rows *contain* it; its own number of neighbours is unrelated on a
+ * directed graph (row degree, as torch-quiver uses it, is no better than chance there).
  *
- * - push: the probability to be in a batch, pushed along the edges hop by hop from P₀ = batch size / number of seeds. A node
- *   draws once per batch, in the hop after it was found, so that only what a hop adds is pushed on. Needs no random numbers
- *   and one pass over the edges per hop.
- * - degree: how many edges lead to a node. Needs to know nothing of the batches.
- * - presample: how often a node was in some sampled batches.
+ * - push: the probability of being in a batch, pushed along the edges hop by hop from P₀ = batch size / number of
+ *   seeds. A node draws once per batch, in the hop after it was found, so only the newly found probability is pushed.
+ *   Needs no random numbers and one pass over the edges per hop.
+ * - degree: the number of edges that lead to a node. Does not depend on the batches.
+ * - presample: the number of sampled batches that contain a node.
  */
 import { Graph, SparseMatrix } from '../../graph/index.js';
 import { checkInteger, expected, ShapeError, ValueError } from '../../util/errors.js';
@@ -19,22 +20,20 @@ import { checkFanouts, NeighborSampler } from '../neighbor-sampler.js';
 
 const where = 'hotness';
 
-/** Who may draw whom: row v draws among indices[indptr[v]] … indices[indptr[v + 1] − 1]. */
+/** Adjacency by the node that draws: row v draws among indices[indptr[v]] … indices[indptr[v + 1] − 1]. */
 export interface DrawGraph {
   readonly indptr: Int32Array | Uint32Array | Float64Array;
   readonly indices: Int32Array | Uint32Array;
 }
 
-/** What is sampled: a `Graph` by incoming edges, a matrix by rows. */
+/** The sampled graph: a `Graph` by incoming edges, a matrix by rows. */
 export type SampledGraph = Graph | SparseMatrix | DrawGraph;
 
-/** A graph as rows that draw: the sources of a node's incoming edges, or the columns of a matrix. */
-export function drawGraphOf(graph: SampledGraph): DrawGraph {
+/** Converts a graph to rows that draw: the sources of a node's incoming edges, or the columns of a matrix. */
+export function toDrawGraph(graph: SampledGraph): DrawGraph {
   if (!(graph instanceof Graph || graph instanceof SparseMatrix)) {
     if (ArrayBuffer.isView(graph?.indptr) && ArrayBuffer.isView(graph.indices)) return graph;
-    throw new ValueError(
-      expected(where, 'a Graph, a SparseMatrix or { indptr, indices }', 'the graph that is sampled', graph),
-    );
+    throw new ValueError(expected(where, 'a Graph, a SparseMatrix or { indptr, indices }', 'graph', graph));
   }
   return { indptr: graph.adjacency.offsets, indices: graph.adjacency.indices };
 }
@@ -49,7 +48,7 @@ export interface HotnessOptions {
   readonly fanouts?: readonly number[];
   /** Neighbours are drawn with replacement. */
   readonly replace?: boolean;
-  /** Nodes that batches start from, each once per epoch, or as often as it is in the list. Default: all. */
+  /** Nodes that batches start from, each once per epoch, or as often as listed. Default: all. */
   readonly seeds?: Int32Array | Uint32Array | readonly number[];
   /** Default 1024. */
   readonly batchSize?: number;
@@ -59,7 +58,7 @@ export interface HotnessOptions {
   readonly seed?: number;
 }
 
-/** A score for every node; only their order matters. */
+/** Returns a score for every node; only their order matters. */
 export function hotness(graph: SampledGraph, options: HotnessOptions = {}): Float64Array {
   checkOptionNames('hotness', options, {
     policy: true,
@@ -70,7 +69,7 @@ export function hotness(graph: SampledGraph, options: HotnessOptions = {}): Floa
     batches: true,
     seed: true,
   });
-  const drawn = drawGraphOf(graph);
+  const drawn = toDrawGraph(graph);
   const policy = options.policy ?? 'push';
   if (policy === 'push') return pushHotness(drawn, options);
   if (policy === 'degree') return degreeHotness(drawn);
@@ -78,7 +77,7 @@ export function hotness(graph: SampledGraph, options: HotnessOptions = {}): Floa
   throw new ValueError(expected(where, hotnessPolicies.join(', '), 'policy', policy));
 }
 
-/** The probability of each node to be in a batch. */
+/** Returns the probability of each node to be in a batch. */
 export function pushHotness(graph: DrawGraph, options: HotnessOptions = {}): Float64Array {
   checkOptionNames('pushHotness', options, {
     policy: true,
@@ -93,16 +92,16 @@ export function pushHotness(graph: DrawGraph, options: HotnessOptions = {}): Flo
   const n = numNodesOf(graph);
   const fanouts = checkFanouts(where, options.fanouts ?? [25, 10]);
   const probability = startProbability(n, options);
-  // Found in the hop before: these draw now.
-  let found = probability.slice();
+  // Nodes found in the previous hop draw now.
+  let newlyFound = probability.slice();
   const logs = new Float64Array(n);
   for (const k of fanouts) {
     logs.fill(0);
     for (let v = 0; v < n; v++) {
       const begin = indptr[v];
       const end = indptr[v + 1];
-      if (found[v] === 0 || begin === end) continue;
-      const miss = Math.log1p(-found[v] * chanceOfOne(end - begin, k, options.replace === true));
+      if (newlyFound[v] === 0 || begin === end) continue;
+      const miss = Math.log1p(-newlyFound[v] * drawProbability(end - begin, k, options.replace === true));
       for (let e = begin; e < end; e++) logs[indices[e]] += miss;
     }
     const next = new Float64Array(n);
@@ -111,19 +110,19 @@ export function pushHotness(graph: DrawGraph, options: HotnessOptions = {}): Flo
       next[u] = (1 - probability[u]) * -Math.expm1(logs[u]);
       probability[u] = Math.min(1, probability[u] + next[u]);
     }
-    found = next;
+    newlyFound = next;
   }
   return probability;
 }
 
-/** The number of edges along which a node can be drawn. */
+/** Returns the number of edges along which a node can be drawn. */
 export function degreeHotness(graph: DrawGraph): Float64Array {
   const counts = new Float64Array(numNodesOf(graph));
   for (const u of graph.indices) counts[u]++;
   return counts;
 }
 
-/** In how many of some sampled batches each node was. */
+/** Returns the number of sampled batches that contain each node. */
 export function presampleHotness(graph: DrawGraph, options: HotnessOptions = {}): Float64Array {
   checkOptionNames('presampleHotness', options, {
     policy: true,
@@ -139,7 +138,7 @@ export function presampleHotness(graph: DrawGraph, options: HotnessOptions = {})
   const batchSize = checkInteger(where, 'batchSize', options.batchSize ?? 1024, 1);
   const seeds = options.seeds ?? Int32Array.from({ length: n }, (_, v) => v);
   const order = Int32Array.from(seeds);
-  const sampler = new NeighborSampler(drawnGraph(graph), {
+  const sampler = new NeighborSampler(toGraph(graph), {
     fanouts: options.fanouts ?? [25, 10],
     replace: options.replace ?? false,
     seed: options.seed ?? 0,
@@ -167,13 +166,13 @@ function startProbability(n: number, options: HotnessOptions): Float64Array {
   return probability;
 }
 
-/** The chance that a node which draws k of its `degree` edges draws a given one. */
-function chanceOfOne(degree: number, k: number, replace: boolean): number {
+/** Returns the probability that a node which draws k of its `degree` edges draws a given one. */
+function drawProbability(degree: number, k: number, replace: boolean): number {
   if (k < 0) return 1;
   return replace ? 1 - (1 - 1 / degree) ** k : Math.min(1, k / degree);
 }
 
-/** Rows of the graph, whose boundaries are checked. */
+/** Returns the number of rows of the graph, after checking their boundaries. */
 export function numNodesOf({ indptr, indices }: DrawGraph): number {
   const n = (indptr?.length ?? 0) - 1;
   if (n < 0 || indptr[0] !== 0 || indptr[n] !== indices?.length)
@@ -183,8 +182,8 @@ export function numNodesOf({ indptr, indices }: DrawGraph): number {
   return n;
 }
 
-/** The graph whose incoming edges are the ones to draw. */
-function drawnGraph({ indptr, indices }: DrawGraph): Graph {
+/** Returns the graph whose incoming edges are the ones to draw. */
+function toGraph({ indptr, indices }: DrawGraph): Graph {
   const offsets = indptr instanceof Uint32Array ? Int32Array.from(indptr) : indptr;
   return Graph.fromCsc(offsets, indices instanceof Int32Array ? indices : Int32Array.from(indices));
 }

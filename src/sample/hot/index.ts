@@ -1,4 +1,4 @@
-/** Which rows are asked for often, and who should hold them. */
+/** Rows that are requested often, and their assignment to workers. */
 export {
   type DrawGraph,
   type HotnessOptions,
@@ -6,6 +6,7 @@ export {
   hotness,
   hotnessPolicies,
   type SampledGraph,
+  toDrawGraph,
 } from './hotness.js';
 export {
   type FeaturePartition,

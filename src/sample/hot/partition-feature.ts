@@ -1,10 +1,10 @@
 /**
- * Which worker holds which rows of a feature table, by how likely each worker is to ask for them (torch-quiver's
- * `quiver_partition_feature`). Nodes are taken in blobs of `chunk` · workers; in each, workers take turns, in an order that
- * rotates from blob to blob, and each takes the nodes that it wants most against the others: R · Pₐ(v) − Σ_{b ≠ a} P_b(v).
+ * Assigns the rows of a feature table to workers, by how likely each worker is to request them (torch-quiver's
+ * `quiver_partition_feature`). Nodes are processed in blobs of `chunk` · workers; in each, workers take turns, in an
+ * order that rotates from blob to blob, and each takes the nodes with its highest scores: R · Pₐ(v) − Σ_{b ≠ a} P_b(v).
  *
- * Who is taken is kept in flags. The original marks taken nodes by a score of −1, below which valid scores fall from three
- * workers on, so that nodes come twice or not at all.
+ * Assigned nodes are marked by flags. The original marks them by a score of −1, which valid scores can fall below with
+ * three or more workers, so that nodes are assigned twice or not at all.
  */
 import { checkInteger, checkNumber, expected, ShapeError, ValueError } from '../../util/errors.js';
 import { selectHottest } from '../../util/hottest.js';
@@ -12,9 +12,9 @@ import { checkOptionNames } from '../../util/option-names.js';
 import { parseSize } from '../../util/size.js';
 
 export interface PartitionFeatureOptions {
-  /** Nodes that a worker takes at a time (default 256). Shares differ by at most this. */
+  /** Number of nodes that a worker takes per turn (default 256). Workers' numbers of rows differ by at most this. */
   readonly chunk?: number;
-  /** Memory of each worker for rows of others, such as "200M"; with `rowBytes`. Default 0. */
+  /** Memory of each worker for rows of others, such as "200M"; requires `rowBytes`. Default 0. */
   readonly cacheSize?: string | number;
   /** Bytes of a row. */
   readonly rowBytes?: number;
@@ -23,7 +23,7 @@ export interface PartitionFeatureOptions {
 export interface FeaturePartition {
   /** Rows of each worker, ascending; every row once. */
   readonly parts: readonly Int32Array[];
-  /** Rows of others that each worker keeps copies of, ascending: those it is most likely to ask for. */
+  /** Rows of others that each worker caches, ascending: those it is most likely to request. */
   readonly caches: readonly Int32Array[];
   /** The worker of each row. */
   readonly book: Int32Array;
@@ -31,7 +31,7 @@ export interface FeaturePartition {
 
 const where = 'partitionFeature';
 
-/** @param probs for every worker, the probability that it asks for each node (see `pushHotness`) */
+/** @param probs for every worker, the probability that it requests each node (see `pushHotness`) */
 export function partitionFeature(
   probs: readonly ArrayLike<number>[],
   options: PartitionFeatureOptions = {},
@@ -54,9 +54,9 @@ export function partitionFeature(
     let left = end - start;
     for (let i = 0; i < workers; i++) {
       const rank = (turn + i) % workers;
-      const share = Math.ceil(left / (workers - i));
-      for (const v of mostWanted(probs[rank], sums, book, start, end, share, workers)) book[v] = rank;
-      left -= share;
+      const count = Math.ceil(left / (workers - i));
+      for (const v of selectHighest(probs[rank], sums, book, start, end, count, workers)) book[v] = rank;
+      left -= count;
     }
   }
   const parts = probs.map((_, rank) => idsWhere(numNodes, (v) => book[v] === rank));
@@ -68,27 +68,27 @@ export function partitionFeature(
   return { parts, caches, book };
 }
 
-/** The `share` nodes of a blob that nobody has and that a worker wants most; of equal ones the lowest. */
-function mostWanted(
+/** Returns the `count` unassigned nodes of a blob with a worker's highest scores; the lowest ids among equals. */
+function selectHighest(
   p: ArrayLike<number>,
   sums: Float64Array,
   book: Int32Array,
   start: number,
   end: number,
-  share: number,
+  count: number,
   workers: number,
 ): number[] {
   const free: number[] = [];
   for (let v = start; v < end; v++) if (book[v] < 0) free.push(v);
   const score = (v: number): number => (workers + 1) * p[v] - sums[v];
-  return free.sort((a, b) => score(b) - score(a) || a - b).slice(0, share);
+  return free.sort((a, b) => score(b) - score(a) || a - b).slice(0, count);
 }
 
 function cacheRows({ cacheSize = 0, rowBytes }: PartitionFeatureOptions): number {
   const bytes = parseSize(cacheSize, where, 'cacheSize');
   if (bytes === 0) return 0;
   if (rowBytes === undefined)
-    throw new ValueError(expected(where, 'the bytes of a row beside cacheSize', 'rowBytes', rowBytes));
+    throw new ValueError(expected(where, 'the bytes of a row together with cacheSize', 'rowBytes', rowBytes));
   return Math.floor(bytes / checkInteger(where, 'rowBytes', rowBytes, 1));
 }
 

@@ -159,10 +159,10 @@ function rowOrders(
     );
   for (let i = 0; i < ids.length; i++) {
     if (inner[i] === 0) continue;
-    const place = ids[i] - range.start;
-    if (place < 0 || place >= rows.length) throw mismatch(`${what} ${ids[i]}`);
-    if (rows[place] > 0) throw mismatch(`${what} ${ids[i]} again`);
-    rows[place] = ++next[typeOf[place]];
+    const row = ids[i] - range.start;
+    if (row < 0 || row >= rows.length) throw mismatch(`${what} ${ids[i]}`);
+    if (rows[row] > 0) throw mismatch(`${what} ${ids[i]} again`);
+    rows[row] = ++next[typeOf[row]];
     count++;
   }
   if (count !== rows.length) throw mismatch(`${count} of them`);
