@@ -22,7 +22,11 @@ const withoutFiles = new Set(['dist/storage/memory-store.js', 'dist/storage/row-
 
 /** Replacements to suggest for names that need Node.js. */
 const instead = {
-  ...{ readNpy: 'parseNpy', readNpz: 'parseNpz of skein/interop', NpzFile: 'parseNpz of skein/interop' },
+  ...{
+    readNpy: 'parseNpy of skein/interop',
+    readNpz: 'parseNpz of skein/interop',
+    NpzFile: 'parseNpz of skein/interop',
+  },
   ...{ readTorch: 'parseSafetensors of skein/interop', loadTensors: 'decodeSafetensors of skein/tensor' },
   ...{ saveTensors: 'encodeSafetensors of skein/tensor', FileStore: 'MemoryStore', FlatFile: 'MemoryStore' },
   loadModel: 'decodeSafetensors of skein/tensor and model.loadStateDict',

@@ -7,12 +7,12 @@ import { WorkerGroup } from '../dist/index.js';
 import {
   KHopNeighborSampler,
   openRun,
-  type RunSamplers,
   resolveConfig,
   type TrainingBatch,
   TrainingNegativeSampler,
   trainRun,
 } from '../train/index.js';
+import type { RunSamplers } from '../train/tasks/graph/initialize-model.js';
 import { captureOutput } from './testing/capture-output.js';
 import { embedding, tinyFile, tinyGraphs, trainQuietly } from './testing/tiny-graphs.js';
 

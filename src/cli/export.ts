@@ -1,8 +1,8 @@
 /** The work of `skein export`: finds the tables of a directory and writes each to a file. */
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { type ExportFormat, exportTable } from '../data/index.js';
-import { exportFormats } from '../data/prepare/export-table.js';
+import { exportTable } from '../data/index.js';
+import { type ExportFormat, exportFormats } from '../data/prepare/export-table.js';
 import { type NamedTable, openFlatTables } from '../data/prepare/flat-tables.js';
 import { streamNames } from '../data/temporal/event-nodes.js';
 import { isEventRun } from '../train/find-run.js';

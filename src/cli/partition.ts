@@ -4,19 +4,17 @@ import { totalmem } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { otherIdsAdvice } from '../data/formats/edge-list.js';
 import { type DatasetName, datasetNames, loadDataset, PreparedDataset, readEdgeList } from '../data/index.js';
-import {
-  type GraphPartitioner,
-  type PartitionBalance,
-  partitionData,
-  partitionGraph,
-  writePartitions,
-} from '../dist/index.js';
+import { partitionData, partitionGraph, writePartitions } from '../dist/index.js';
 import {
   describePartitions,
   isPartitionDirectory,
   type PartitionDirectory,
 } from '../dist/partition/load-partition-data.js';
-import { partitionerBytes } from '../dist/partition/partition-graph.js';
+import {
+  type GraphPartitioner,
+  type PartitionBalance,
+  partitionerBytes,
+} from '../dist/partition/partition-graph.js';
 import { type PartitionSource, partitionSource, preparedSource } from '../dist/partition/partition-source.js';
 import { addSelfLoops, Graph, removeSelfLoops, toUndirected } from '../graph/index.js';
 import { Tensor } from '../tensor/index.js';

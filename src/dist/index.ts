@@ -1,15 +1,13 @@
 /** Training on several workers: communication, distributed graphs, stores and sampling. Needs Node; loads MPI on request. */
 
-export {
-  type Capabilities,
-  type CommArray,
-  type CommHandle,
-  type Communicator,
-  type ReduceArray,
-  type Reduction,
-  reductions,
-  type TableArrays,
-  type TableShape,
+export type {
+  Capabilities,
+  CommArray,
+  CommHandle,
+  Communicator,
+  ReduceArray,
+  TableArrays,
+  TableShape,
 } from './comm/communicator.js';
 export { currentCommunicator, setCommunicator } from './comm/current.js';
 export { MpiCommunicator, type MpiOptions } from './comm/mpi-communicator.js';

@@ -4,7 +4,6 @@ export {
   APPNP,
   type APPNPOptions,
   type ConvContext,
-  type ConvProblem,
   type ConvType,
   GATConv,
   type GATConvOptions,

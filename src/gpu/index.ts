@@ -9,8 +9,8 @@ export {
 } from './device/gpu-device.js';
 export { gpuDevice } from './device/numbered-device.js';
 export { adoptGpuDevice, type OpenGpuOptions, openGpuDevice } from './device/open-device.js';
-export { type Access, type GpuProgram, grid } from './device/program.js';
-export type { GpuAdapterInfo, GpuBufferLike, GpuDeviceLike, GpuLike } from './device/webgpu-api.js';
+export type { GpuProgram } from './device/program.js';
+export type { GpuAdapterInfo, GpuBufferLike, GpuDeviceLike } from './device/webgpu-api.js';
 export * from './feature/index.js';
 export { GradientAverage, type GradientAverageOptions, gradientMemory } from './multi/gradient-average.js';
 export * from './sampling/index.js';

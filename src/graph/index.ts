@@ -5,14 +5,11 @@ export {
   type EdgeBatch,
   fn,
   type Message,
-  type MessageOp,
   messageHasParameters,
   type NodeFunction,
-  type Operand,
   type Reduce,
   type ReduceName,
   type ShardInfo,
-  type Target,
   type UserMessage,
 } from './fn.js';
 export type { Frame } from './frame.js';

@@ -2,18 +2,12 @@
 export { edgeIndexView } from './edge-index.js';
 export { type ArrowTableOptions, fromArrow, parseArrow, tensorsFromArrow } from './formats/arrow.js';
 export { type ArrowGraphOptions, graphFromArrow } from './formats/arrow-graph.js';
-export type { ArrowColumn, ArrowData, ArrowModule, ArrowTable, ArrowType } from './formats/arrow-like.js';
+export type { ArrowColumn, ArrowModule, ArrowTable } from './formats/arrow-like.js';
 export { viewIds } from './formats/ids.js';
 export { type ParseOptions, parseNpy, writeNpy } from './formats/npy.js';
 export { type ParseNpzOptions, parseNpz, type WriteNpzOptions, writeNpz } from './formats/npz.js';
 export { parseSafetensors, type SafetensorsViews, writeSafetensors } from './formats/safetensors.js';
 export { toArrow, writeArrow } from './formats/to-arrow.js';
-export type {
-  GpuBufferDescriptorLike,
-  GpuBufferLike,
-  GpuCommandEncoderLike,
-  GpuDeviceLike,
-} from './gpu-like.js';
 export { fromJax, type JaxArrayLike, type JaxLike, type ToJaxOptions, toJax } from './jax.js';
 export { exportOnnx, type OnnxOptions } from './onnx/export-onnx.js';
 export { type OnnxInputOptions, onnxInputs } from './onnx/onnx-inputs.js';

@@ -10,10 +10,10 @@ import {
   MemoryEdges,
   type NodeClassificationModel,
   type OpenedGraphRun,
-  type RankDetails,
   type TrainingBatch,
 } from '../train/index.js';
 import { initializeBatches } from '../train/tasks/graph/initialize-model.js';
+import type { RankDetails } from '../train/tasks/links/link-prediction-reporter.js';
 import { countAgainstAll } from '../train/tasks/links/rank-against-all.js';
 import { StateError } from '../util/errors.js';
 

@@ -4,7 +4,8 @@
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Metrics, RunRecord, TaskKind } from '../train/index.js';
+import type { Metrics, TaskKind } from '../train/index.js';
+import type { RunRecord } from '../train/run/run-record.js';
 import { StateError } from '../util/errors.js';
 
 /** Methods that a predictor may support. */

@@ -1,35 +1,19 @@
 /** Samplers, batches and loaders. */
 
-export { type Adj, Batch } from './batch.js';
+export { Batch } from './batch.js';
 export { type ClusterBatch, ClusterSampler, type ClusterSamplerOptions } from './cluster-sampler.js';
-export {
-  DenseSample,
-  type DenseSide,
-  type DrawnEdges,
-  type DrawnRelations,
-  type EdgeRelations,
-} from './dense-sample.js';
-export {
-  type EdgeSample,
-  EdgeSampler,
-  type EdgeSamplerOptions,
-  type EdgeSeeds,
-  type RowPairs,
-} from './edge-sampler.js';
+export { DenseSample } from './dense-sample.js';
+export { type EdgeSample, EdgeSampler, type EdgeSamplerOptions, type EdgeSeeds } from './edge-sampler.js';
 export { HeteroBatch, type HeteroBlock } from './hetero-batch.js';
 export {
   HeteroNeighborSampler,
   type HeteroNeighborSamplerOptions,
   type HeteroSeeds,
 } from './hetero-neighbor-sampler.js';
-export type { DrawnSlots, HopDraw, HopSource, HopSources } from './hop-source.js';
+export type { HopSources } from './hop-source.js';
 export * from './hot/index.js';
 export type { LayerGraph } from './layer-graph.js';
-export {
-  LayeredNeighborSampler,
-  type LayeredNeighborSamplerOptions,
-  type LayerSampling,
-} from './layered-neighbor-sampler.js';
+export { LayeredNeighborSampler, type LayeredNeighborSamplerOptions } from './layered-neighbor-sampler.js';
 export { NegativeSampler, type NegativeSamplerOptions } from './negative-sampler.js';
 export { NeighborSampler, type NeighborSamplerOptions } from './neighbor-sampler.js';
 export {
@@ -40,7 +24,6 @@ export {
   type NodeLoaderOptions,
 } from './node-loader.js';
 export {
-  type EdgeList,
   type NeighborSamplingStrategy,
   type NodeNeighbors,
   OneHopSampler,
@@ -48,8 +31,8 @@ export {
 } from './one-hop-sampler.js';
 export { RandomWalkSampler, type RandomWalkSamplerOptions, Walks } from './random-walk-sampler.js';
 export type { Sampler, SampleTime } from './sampler.js';
-export type { Direction, SampleWeights } from './sampling-graph.js';
-export { TemporalHop, type TemporalHopArrays } from './temporal-hop.js';
+export type { SampleWeights } from './sampling-graph.js';
+export { TemporalHop } from './temporal-hop.js';
 export {
   TemporalNeighborSampler,
   type TemporalNeighborSamplerOptions,
@@ -57,4 +40,3 @@ export {
   type TemporalSeeds,
   type TemporalStrategy,
 } from './temporal-neighbor-sampler.js';
-export type { TemporalWeights } from './temporal-weights.js';

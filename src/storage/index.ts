@@ -40,17 +40,10 @@ export {
   loadCheckpoint,
   loadModel,
   loadTensors,
-  type Resumable,
   saveCheckpoint,
   saveModel,
   saveTensors,
 } from './safetensors-file.js';
-export {
-  type CreateTableOptions,
-  type OwnVersions,
-  type PartitionRange,
-  TableFiles,
-  type TableOptions,
-} from './table-files.js';
-export type { ColumnType, FileVersion, TableColumn, TableManifest } from './table-manifest.js';
+export { TableFiles } from './table-files.js';
+export type { ColumnType, TableColumn, TableManifest } from './table-manifest.js';
 export * from './tables.js';

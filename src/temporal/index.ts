@@ -2,36 +2,17 @@
 
 export * from './baselines/index.js';
 export type { TemporalBatch } from './batch.js';
-export type { BatchRowsOptions } from './batch-rows.js';
 export * from './config/index.js';
-export type { EventStream, TemporalPart } from './event-stream.js';
+export type { EventStream } from './event-stream.js';
 export * from './layers/index.js';
-export {
-  type NegativeSource,
-  type StreamPartition,
-  TemporalLoader,
-  type TemporalLoaderOptions,
-} from './loader.js';
+export { type StreamPartition, TemporalLoader, type TemporalLoaderOptions } from './loader.js';
 export * from './mailbox/index.js';
 export * from './metrics/index.js';
 export * from './models/index.js';
 export * from './negatives/index.js';
 export { type Latency, type OnlineOptions, OnlineScorer } from './online.js';
 export * from './partition/index.js';
-export {
-  type StepOptimizer,
-  type TemporalModel,
-  TemporalRuntime,
-  type TemporalRuntimeOptions,
-} from './runtime.js';
-export type {
-  EventBatch,
-  ScoreArray,
-  ScoredStep,
-  ScoringSteps,
-  StepResult,
-  TemporalBatches,
-  TemporalSteps,
-} from './steps.js';
+export { type TemporalModel, TemporalRuntime, type TemporalRuntimeOptions } from './runtime.js';
+export type { ScoreArray, ScoringSteps, StepResult, TemporalBatches, TemporalSteps } from './steps.js';
 export type { CommittedState, StateSnapshot, TemporalState } from './temporal-state.js';
 export * from './updaters/index.js';

@@ -1,18 +1,7 @@
 /** Training: configuration, batches, models, loops, runs. */
 
 export * from './config/index.js';
-export type { FindRunOptions, FoundRun } from './find-run.js';
-export {
-  type BestResult,
-  type EpochProgress,
-  type FitHooks,
-  type FitOptions,
-  type FitResult,
-  type FitState,
-  fit,
-  type Request,
-} from './fit.js';
-export type { RunConfig } from './load-run-config.js';
+export { type FitHooks, type FitOptions, type FitResult, fit } from './fit.js';
 export { type OpenedRun, type OpenRunOptions, openRun } from './open-run.js';
 export { loadPlugins, type PluginLibrary } from './plugins.js';
 export * from './run/index.js';
@@ -24,7 +13,6 @@ export {
   type ItemName,
   type Metrics,
   type Position,
-  type SavedState,
   type SplitName,
   type StepLoss,
   splitNames,

@@ -5,7 +5,7 @@
  * With several workers every worker has a task of its own, and all call the same methods in the same order.
  */
 import type { Module } from '../nn/index.js';
-import type { Resumable } from '../storage/index.js';
+import type { Resumable } from '../storage/safetensors-file.js';
 import type { Tensor } from '../tensor/index.js';
 
 export const splitNames = ['train', 'validation', 'test'] as const;

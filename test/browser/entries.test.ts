@@ -63,7 +63,7 @@ const methodNames = { fromEdges: true, loadStateDict: true, stateDict: true };
 
 test('the names that a page needs exist', async () => {
   const wanted = {
-    data: ['barabasiAlbert', 'karateClub', 'makeNodeDataset', 'parseNpy', 'parsePickle', 'randomLinkSplit'],
+    data: ['barabasiAlbert', 'karateClub', 'makeNodeDataset', 'parsePickle', 'randomLinkSplit'],
     storage: ['HotColdStore', 'MemoryStore', 'PartitionLayout', 'rowAdam'],
     dist: ['PartitionBook', 'SelfCommunicator', 'partitionGraph'],
     train: ['Evaluator', 'classificationMetrics', 'trainNodeClassifier'],

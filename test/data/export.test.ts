@@ -5,10 +5,11 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { exportTable, type RowProvider, readNpy, readRawEdges } from 'skein/data';
+import { exportTable, readNpy, readRawEdges } from 'skein/data';
 import { loadTensors } from 'skein/storage';
 import { FormatError, ShapeError, StorageError, ValueError } from 'skein/util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { RowProvider } from '#internal/data/prepare/export-table.js';
 import { IdentityNames, MappedNames } from '#internal/data/prepare/name-table.js';
 import { program } from '../programs.js';
 

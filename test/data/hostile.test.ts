@@ -7,7 +7,6 @@ import {
   type EdgeListOptions,
   loadDataset,
   MatFile,
-  parseNpy,
   parsePickle,
   readEdgeList,
   readNTriples,
@@ -15,6 +14,7 @@ import {
 } from 'skein/data';
 import { FormatError, StorageError, ValueError } from 'skein/util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { parseNpy } from '#internal/tensor/npy.js';
 
 let folder = '';
 let count = 0;

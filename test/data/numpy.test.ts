@@ -1,9 +1,10 @@
 /** Arrays from .npy and .npz files and from pickles: every element type, byte order and version. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { MatFile, type PickleArray, PickleCsr, parseNpy, parsePickle, readMat, readNpz } from 'skein/data';
+import { MatFile, type PickleArray, PickleCsr, parsePickle, readMat, readNpz } from 'skein/data';
 import { FormatError, StorageError } from 'skein/util';
 import { describe, expect, test } from 'vitest';
+import { parseNpy } from '#internal/tensor/npy.js';
 import { expectedContent, fixtures } from './fixtures.js';
 
 describe('npy and npz', () => {

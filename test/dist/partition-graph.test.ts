@@ -1,9 +1,14 @@
 /** The contract of all ways to cut a graph: every node once, even, the same again, and no worse than chance. */
-import { type GraphPartitioner, type PartitionBalance, partitionGraph } from 'skein/dist';
+
+import { partitionGraph } from 'skein/dist';
 import { Graph } from 'skein/graph';
 import { ValueError } from 'skein/util';
 import { describe, expect, it } from 'vitest';
-import { graphPartitioners } from '#internal/dist/partition/partition-graph.js';
+import {
+  type GraphPartitioner,
+  graphPartitioners,
+  type PartitionBalance,
+} from '#internal/dist/partition/partition-graph.js';
 import { randomGraph, randomHetero } from './partition-fixtures.js';
 
 /** Rings of 50 nodes, each with chords: a cut by rings costs nothing. */

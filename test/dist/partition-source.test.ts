@@ -3,12 +3,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PreparedDataset, preprocess } from 'skein/data';
-import { type FeatureRows, partitionData } from 'skein/dist';
+import { partitionData } from 'skein/dist';
 import { Graph } from 'skein/graph';
 import { fromTypedArray, Tensor } from 'skein/tensor';
 import { afterAll, expect, it } from 'vitest';
 import type { Dataset } from '#internal/data/dataset.js';
 import { partitionSource, preparedSource } from '#internal/dist/partition/partition-source.js';
+import type { FeatureRows } from '#internal/dist/partition/partitioned-graph.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'skein-source-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

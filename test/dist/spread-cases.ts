@@ -3,10 +3,12 @@
 import assert from 'node:assert/strict';
 import type { Communicator } from 'skein/dist';
 import { Graph } from 'skein/graph';
-import { type DenseSample, type EdgeList, LayeredNeighborSampler, type LayerSampling } from 'skein/sample';
+import type { EdgeList } from 'skein/marius';
+import { type DenseSample, LayeredNeighborSampler } from 'skein/sample';
 import { Random } from 'skein/util';
 import { ShardedSamplingGraph } from '#internal/dist/sampling/sharded-sampling-graph.js';
 import { openShardedRows } from '#internal/dist/stores/sharded-rows.js';
+import type { LayerSampling } from '#internal/sample/layered-neighbor-sampler.js';
 import type { CommCase } from './communicator-contract.js';
 
 const numNodes = 50;

@@ -15,8 +15,9 @@ import {
 import { TemporalGraph } from 'skein/graph';
 import { Adam } from 'skein/nn';
 import { TemporalNeighborSampler } from 'skein/sample';
-import { GeneralModel, SharedMailBox, type StoreFactory, TemporalNegatives } from 'skein/temporal';
+import { GeneralModel, SharedMailBox, TemporalNegatives } from 'skein/temporal';
 import { manualSeed, randomState } from 'skein/tensor';
+import type { StoreFactory } from '#internal/temporal/mailbox/state-store.js';
 import { partitionTemporal } from '#internal/temporal/partition/partition-temporal.js';
 import { families, makeEvents, numNodes, numUsers } from '../temporal/stream.js';
 

@@ -1,9 +1,10 @@
 /** jax-js: copies in, its own buffers out, and references left as they were. */
 import type * as Jax from '@jax-js/jax';
 import { fromArray } from 'skein';
-import { fromJax, type GpuBufferLike, type GpuDeviceLike, liveViews, TensorView, toJax } from 'skein/interop';
+import { fromJax, liveViews, TensorView, toJax } from 'skein/interop';
 import { DeviceError, DTypeError, StateError, ValueError } from 'skein/util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { GpuBufferLike, GpuDeviceLike } from '#internal/interop/gpu-like.js';
 import { installWebGpu } from './webgpu-globals.js';
 
 let jax: typeof Jax;

@@ -1,8 +1,9 @@
 /** Runs in a page: a layer of Skein in ONNX Runtime on a GPU, fed from and read into buffers of its device. */
 import * as ort from 'onnxruntime-web/webgpu';
-import { exportOnnx, fromOrt, type GpuDeviceLike, liveViews, TensorView, toOrt } from 'skein/interop';
+import { exportOnnx, fromOrt, liveViews, TensorView, toOrt } from 'skein/interop';
 import { Linear } from 'skein/nn';
 import { fromArray, manualSeed, noGrad } from 'skein/tensor';
+import type { GpuDeviceLike } from '#internal/interop/gpu-like.js';
 
 interface Outcome {
   readonly location: string;

@@ -6,11 +6,12 @@ import '@tensorflow/tfjs-backend-cpu';
 import * as tf from '@tensorflow/tfjs-core';
 import { stochasticBlockModel } from 'skein/data';
 import { adoptGpuDevice, CGPUFeature, GPUSampler, type GpuDevice, openGpuDevice } from 'skein/gpu';
-import { type GpuDeviceLike, TensorView, toTfjs } from 'skein/interop';
+import { TensorView, toTfjs } from 'skein/interop';
 import { NeighborSampler } from 'skein/sample';
 import { gatherRows, type Tensor } from 'skein/tensor';
 import { StateError } from 'skein/util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { GpuDeviceLike } from '#internal/interop/gpu-like.js';
 import { installWebGpu } from './webgpu-globals.js';
 
 const blocks = [0, 1, 2];

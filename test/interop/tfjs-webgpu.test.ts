@@ -3,17 +3,10 @@ import * as tf from '@tensorflow/tfjs-core';
 import '@tensorflow/tfjs-backend-cpu';
 import { fromArray } from 'skein';
 import { adoptGpuDevice, enableWebGpu } from 'skein/gpu';
-import {
-  copyToTfjs,
-  fromTfjs,
-  type GpuBufferLike,
-  type GpuDeviceLike,
-  liveViews,
-  TensorView,
-  toTfjs,
-} from 'skein/interop';
+import { copyToTfjs, fromTfjs, liveViews, TensorView, toTfjs } from 'skein/interop';
 import { DeviceError, DTypeError, StateError } from 'skein/util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { GpuBufferLike, GpuDeviceLike } from '#internal/interop/gpu-like.js';
 import { installWebGpu } from './webgpu-globals.js';
 
 interface TestDevice extends GpuDeviceLike {

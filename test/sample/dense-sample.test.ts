@@ -1,7 +1,8 @@
 import { Graph } from 'skein/graph';
-import { type DenseSample, LayeredNeighborSampler, type LayerSampling, NeighborSampler } from 'skein/sample';
+import { type DenseSample, LayeredNeighborSampler, NeighborSampler } from 'skein/sample';
 import { StateError, ValueError } from 'skein/util';
 import { describe, expect, it } from 'vitest';
+import type { LayerSampling } from '#internal/sample/layered-neighbor-sampler.js';
 import { skewedGraph } from './graphs.js';
 import { samplerContract } from './sampler-contract.js';
 

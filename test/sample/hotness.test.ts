@@ -1,9 +1,15 @@
 /** Hotness scores: exact small cases, and hit rates against an oracle that knows the batches before they are drawn. */
 import { Graph } from 'skein/graph';
-import { type DrawGraph, hotness, hotnessPolicies, NeighborSampler } from 'skein/sample';
+import { hotness, NeighborSampler } from 'skein/sample';
 import { Random, ShapeError, ValueError } from 'skein/util';
 import { describe, expect, it } from 'vitest';
-import { degreeHotness, presampleHotness, pushHotness } from '#internal/sample/hot/hotness.js';
+import {
+  type DrawGraph,
+  degreeHotness,
+  hotnessPolicies,
+  presampleHotness,
+  pushHotness,
+} from '#internal/sample/hot/hotness.js';
 import { selectHottest } from '#internal/util/hottest.js';
 
 const numNodes = 20_000;

@@ -8,16 +8,11 @@ import { join } from 'node:path';
 import { type PartitionData, type PartitionLoadOptions, partitionLoad, partitionSave } from 'skein/data';
 import { TemporalGraph } from 'skein/graph';
 import { TemporalNeighborSampler } from 'skein/sample';
-import {
-  type GeneralModel,
-  type MemoryParam,
-  type PartitionAlgorithm,
-  SharedMailBox,
-  TemporalLoader,
-} from 'skein/temporal';
+import { type GeneralModel, type PartitionAlgorithm, SharedMailBox, TemporalLoader } from 'skein/temporal';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { nativeKernels } from '#internal/native/index.js';
+import type { MemoryParam } from '#internal/temporal/mailbox/memory-param.js';
 import { hasMpi, launch, withoutMpi } from '../dist/launch.js';
 import { makeEvents, numNodes, width } from '../temporal/stream.js';
 import { batchSize, newModel, updates } from './starrygl-steps.js';

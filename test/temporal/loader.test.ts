@@ -2,10 +2,11 @@
 import fc from 'fast-check';
 import { TemporalGraph } from 'skein/graph';
 import { TemporalNeighborSampler } from 'skein/sample';
-import { type NegativeSource, TemporalLoader } from 'skein/temporal';
+import { TemporalLoader } from 'skein/temporal';
 import { ValueError } from 'skein/util';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { batchBoundaries } from '#internal/temporal/batch-rows.js';
+import type { NegativeSource } from '#internal/temporal/loader.js';
 import { collect, makeEvents, makeRig, numNodes } from './stream.js';
 
 const distinct = (i: number): number => i;

@@ -1,4 +1,4 @@
-import { type EventStream, type PartitionAlgorithm, partitionAlgorithms } from 'skein/temporal';
+import type { EventStream, PartitionAlgorithm } from 'skein/temporal';
 import { Random } from 'skein/util';
 import { beforeAll, describe, expect, it } from 'vitest';
 import {
@@ -7,6 +7,7 @@ import {
   partitionTemporal,
 } from '#internal/temporal/partition/partition-temporal.js';
 import type { TemporalPartition } from '#internal/temporal/partition/types.js';
+import { partitionAlgorithms } from '#internal/temporal/partition/types.js';
 
 /** Users of five interests meet things of theirs mostly; some of both are far busier than others. */
 function stream(numEvents = 6000, users = 300, things = 100, seed = 1): EventStream {

@@ -2,9 +2,10 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { type ReadProgress, readTemporal } from 'skein/data';
+import { readTemporal } from 'skein/data';
 import { FormatError, StorageError, ValueError } from 'skein/util';
 import { describe, expect, test } from 'vitest';
+import type { ReadProgress } from '#internal/data/temporal/event-table.js';
 import { makeFile, makeFolder, npy, npz } from './event-file-fixtures.js';
 
 const list = (values: ArrayLike<number> | undefined): number[] => Array.from(values ?? []);

@@ -1,7 +1,8 @@
 /** The training loop over a task of one's own: epochs, resuming anywhere, early stopping, the best state, requests. */
 import { manualSeed } from 'skein/tensor';
-import { type FitOptions, type FitState, fit, type Metrics } from 'skein/train';
+import { type FitOptions, fit, type Metrics } from 'skein/train';
 import { describe, expect, it, vi } from 'vitest';
+import type { FitState } from '#internal/train/fit.js';
 import { GraphsTask, ringsAndStars } from './own-task.js';
 
 const graphs = {

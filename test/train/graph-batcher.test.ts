@@ -2,6 +2,7 @@
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import type { EdgeList } from 'skein/marius';
 import {
   type Batch,
   DataLoader,
@@ -14,11 +15,10 @@ import {
   NeighborSampler,
   NodeSampler,
 } from 'skein/marius';
-import type { EdgeList, SampleTime } from 'skein/sample';
+import type { SampleTime } from 'skein/sample';
 import type { TrainedRows } from 'skein/storage';
 import {
   FileEdges,
-  type IdLists,
   KHopNeighborSampler,
   MemoryEdges,
   RandomEdgeSampler,
@@ -26,6 +26,7 @@ import {
   RandomNodeSampler,
 } from 'skein/train';
 import { describe, expect, test, vi } from 'vitest';
+import type { IdLists } from '#internal/train/tasks/links/filter-index.js';
 import { edgeKeys, memoryStorage, randomRows, scratch } from './tiny.js';
 
 const folder = scratch();

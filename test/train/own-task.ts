@@ -3,8 +3,9 @@ import { GCNConv } from 'skein/gnn';
 import { Graph } from 'skein/graph';
 import { Adam, crossEntropy, Linear, Module } from 'skein/nn';
 import { add, argmax, mean, mul, noGrad, randn, relu, reshape, scope, type Tensor } from 'skein/tensor';
-import type { Batches, HeldOut, Metrics, SavedState, SplitName, StepLoss, Task } from 'skein/train';
+import type { Batches, HeldOut, Metrics, SplitName, StepLoss, Task } from 'skein/train';
 import { Random } from 'skein/util';
+import type { SavedState } from '#internal/train/task.js';
 
 export interface LabelledGraph {
   readonly graph: Graph;

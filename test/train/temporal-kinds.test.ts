@@ -8,21 +8,14 @@ import { TemporalGraph } from 'skein/graph';
 import { openModel } from 'skein/predict';
 import { TemporalNeighborSampler } from 'skein/sample';
 import { EdgeBank, evaluateBaseline, OnlineScorer, TemporalNegatives } from 'skein/temporal';
-import {
-  EventTask,
-  type OpenedStream,
-  onlineScorer,
-  openRun,
-  type PlainAssembly,
-  type TemporalRunConfig,
-} from 'skein/train';
+import { EventTask, onlineScorer, openRun, type TemporalRunConfig } from 'skein/train';
 import { ConfigError, Random, StateError } from 'skein/util';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { temporalModelKinds } from '#internal/temporal/models/registry.js';
 import { describeRun } from '#internal/train/describe-run.js';
-import { assembleTemporal } from '#internal/train/tasks/events/assemble.js';
+import { assembleTemporal, type PlainAssembly } from '#internal/train/tasks/events/assemble.js';
 import { evaluateEventRun } from '#internal/train/tasks/events/evaluate-event-run.js';
-import { openStream } from '#internal/train/tasks/events/open-stream.js';
+import { type OpenedStream, openStream } from '#internal/train/tasks/events/open-stream.js';
 import { loadTemporalConfig } from '#internal/train/tasks/events/run-config.js';
 import { isWide } from '../wide.js';
 import { jodieText, judgement, temporalRun, temporalState } from './temporal-files.js';

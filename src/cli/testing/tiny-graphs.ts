@@ -2,7 +2,8 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { Output, type RunSamplers, type SkeinConfig, trainRun } from '../../train/index.js';
+import { Output, type SkeinConfig, trainRun } from '../../train/index.js';
+import type { RunSamplers } from '../../train/tasks/graph/initialize-model.js';
 import { run } from '../program.js';
 
 /** Prepares a ring of 30 nodes with two relations, and one with classes. */

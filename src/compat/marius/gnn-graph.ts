@@ -5,7 +5,9 @@
  * Edges of `inNeighborsVec` and `outNeighborsVec` are one list per hop, the farthest first, as `hopOffsets` counts hops.
  */
 import type { Block } from '../../graph/index.js';
-import { DenseSample, type DenseSide, type EdgeList, type LayerGraph } from '../../sample/index.js';
+import type { DenseSide } from '../../sample/dense-sample.js';
+import { DenseSample, type LayerGraph } from '../../sample/index.js';
+import type { EdgeList } from '../../sample/one-hop-sampler.js';
 import type { Tensor } from '../../tensor/index.js';
 import { expected, ShapeError, StateError } from '../../util/errors.js';
 import { MariusGraph } from './marius-graph.js';

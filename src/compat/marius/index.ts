@@ -9,7 +9,8 @@ export {
   Regularizer,
   RelationOperator,
 } from '../../gnn/index.js';
-export type { EdgeList, NeighborSamplingStrategy, NodeNeighbors } from '../../sample/index.js';
+export type { NeighborSamplingStrategy, NodeNeighbors } from '../../sample/index.js';
+export type { EdgeList } from '../../sample/one-hop-sampler.js';
 export {
   Encoder,
   Featurizer,

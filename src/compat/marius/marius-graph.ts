@@ -4,12 +4,12 @@
  */
 import { Graph } from '../../graph/index.js';
 import {
-  type EdgeList,
   type NeighborSamplingStrategy,
   type NodeNeighbors,
   OneHopSampler,
   type SampleTime,
 } from '../../sample/index.js';
+import type { EdgeList } from '../../sample/one-hop-sampler.js';
 import { expected, ShapeError, StateError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 

@@ -5,14 +5,9 @@
  * in flight: the parameters of batch t are read when exactly the updates of batches up to t − bound have been applied, so
  * results depend on the bound and not on timing, and a bound of 1 is synchronous training bit for bit.
  */
-import {
-  type FitState,
-  fit,
-  GraphTask,
-  type Model,
-  type ProgressReporter,
-  type StageTimings,
-} from '../../train/index.js';
+import type { FitState } from '../../train/fit.js';
+import { fit, GraphTask, type Model, type ProgressReporter } from '../../train/index.js';
+import type { StageTimings } from '../../train/run/timings.js';
 import { checkInteger } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import type { GraphBatcher } from './graph-batcher.js';

@@ -1,6 +1,6 @@
 /** Readers of file formats. */
 export { type EdgeList, readEdgeList } from './edge-list.js';
-export type { Column, EdgeListOptions } from './edge-list-options.js';
+export type { EdgeListOptions } from './edge-list-options.js';
 export {
   type EntityData,
   type EntityFiles,

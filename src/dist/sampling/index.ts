@@ -6,6 +6,5 @@ export { DistGraph, type DistGraphOptions, type NodeFeatureTable } from './dist-
 export {
   DistNeighborSampler,
   type DistNeighborSamplerOptions,
-  type NodeFeatureSource,
   PendingSample,
 } from './dist-neighbor-sampler.js';

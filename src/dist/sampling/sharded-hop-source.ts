@@ -4,6 +4,7 @@
  */
 import { kernels } from '../../native/index.js';
 import { allocate } from '../../sample/checks.js';
+import type { DenseSide, DrawnEdges } from '../../sample/dense-sample.js';
 import {
   type HopDraw,
   type HopEdges,
@@ -11,8 +12,8 @@ import {
   joinHops,
   type NodeRows,
 } from '../../sample/hop-runner.js';
+import type { DrawnSlots, HopSource } from '../../sample/hop-source.js';
 import { drawSlots } from '../../sample/hop-source.js';
-import type { DenseSide, DrawnEdges, DrawnSlots, HopSource } from '../../sample/index.js';
 import type { RemoteRowStore } from '../stores/remote-row-store.js';
 import { iota } from './arrays.js';
 

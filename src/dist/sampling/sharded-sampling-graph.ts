@@ -7,7 +7,9 @@
  * node's edges may be on two workers. Memory per worker and direction: 8 bytes per edge (12 or 16 with relations and
  * weights) / workers, and 4 bytes per node.
  */
-import type { DrawnRelations, EdgeList, HopSources } from '../../sample/index.js';
+import type { DrawnRelations } from '../../sample/dense-sample.js';
+import type { HopSources } from '../../sample/index.js';
+import type { EdgeList } from '../../sample/one-hop-sampler.js';
 import { expected, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import type { Communicator } from '../comm/communicator.js';

@@ -7,7 +7,6 @@ export { GraphShard, type ShardOutEdges } from './graph-shard.js';
 export { GraphShardManager } from './graph-shard-manager.js';
 export { HeteroDistributedGraph, HeteroGraphShardManager } from './hetero-graph-shard-manager.js';
 export { type MemoryPlan, planMemory } from './plan-memory.js';
-export { type Compression, compressions, RowCodec } from './row-codec.js';
-export { RowLink, type Traffic } from './row-link.js';
+export { RowLink } from './row-link.js';
 export type { ShardMode } from './shard-rows.js';
 export type { ShardingOptions } from './sharding-options.js';

@@ -16,7 +16,6 @@ import {
   BufferedTable,
   PartitionBuffer,
   PartitionLayout,
-  type PartitionRange,
   type ResidentRange,
   type RowGradient,
   type RowOptimizer,
@@ -29,6 +28,7 @@ import {
 } from '../../storage/index.js';
 import { asTensor } from '../../storage/memory-embeddings.js';
 import { checkIds, checkRange, checkValues } from '../../storage/row-store.js';
+import type { PartitionRange } from '../../storage/table-files.js';
 import { checkOneState, hostGradient } from '../../storage/trained-rows.js';
 import type { Tensor } from '../../tensor/index.js';
 import { checkOptionNames } from '../../util/option-names.js';

@@ -2,7 +2,8 @@
  * Assignment of a table's slices to workers: every partition of the plan is split into slices, and a worker has the same
  * slices of each partition, so that every worker holds its share of whichever partitions are resident.
  */
-import type { PartitionLayout, PartitionRange } from '../../storage/index.js';
+import type { PartitionLayout } from '../../storage/index.js';
+import type { PartitionRange } from '../../storage/table-files.js';
 import { evenRange } from '../../util/arrays.js';
 import { StateError } from '../../util/errors.js';
 

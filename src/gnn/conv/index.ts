@@ -11,7 +11,7 @@ import { sgcType } from './sg-conv.js';
 import { transformerType } from './transformer-conv.js';
 
 export { APPNP, type APPNPOptions } from './appnp.js';
-export type { ConvContext, ConvProblem, ConvType } from './conv-type.js';
+export type { ConvContext, ConvType } from './conv-type.js';
 export { GATConv, type GATConvOptions } from './gat-conv.js';
 export { GATv2Conv, type GATv2ConvOptions } from './gatv2-conv.js';
 export { GCNConv, type GCNConvOptions } from './gcn-conv.js';

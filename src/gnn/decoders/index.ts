@@ -1,13 +1,5 @@
 /** Decoders of edges: relation operators, comparators, losses, regularisers. */
-export {
-  Comparator,
-  type ComparatorType,
-  CosineCompare,
-  comparators,
-  DotCompare,
-  L1Compare,
-  L2Compare,
-} from './comparator.js';
+export { Comparator, CosineCompare, DotCompare, L1Compare, L2Compare } from './comparator.js';
 export {
   ComplEx,
   type CustomDecoder,
@@ -23,9 +15,7 @@ export {
   type DecoderInput,
   type DecoderMethod,
   type Direction,
-  decoderMethods,
   EdgeDecoder,
-  /** The name in the Marius source. */
   EdgeDecoder as Decoder,
   type EdgeDecoderOptions,
   type EdgeScores,

@@ -1,8 +1,6 @@
 /** Sampling on GPUs. */
 export { Adj } from './adj.js';
-export type { PeerAdj } from './convertible-adj.js';
-export type { CsrArrays, CsrLike, SourceOptions } from './csr-source.js';
-export type { DeviceAdj } from './device-adj.js';
+export type { CsrLike } from './csr-source.js';
 export type { DeviceSample } from './device-sample.js';
 export { GpuOneHopSampler } from './gpu-one-hop-sampler.js';
 export { GPUSampler, type GPUSamplerOptions } from './gpu-sampler.js';
@@ -18,4 +16,3 @@ export {
 } from './mixed-graph-sampler.js';
 export { MultiGPUSampler, type SharedSampler } from './multi-gpu-sampler.js';
 export { type AdaptiveSampler, type OpenSamplerOptions, openSampler } from './open-sampler.js';
-export type { TableKind } from './reindex-programs.js';

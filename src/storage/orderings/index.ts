@@ -3,6 +3,5 @@ export {
   type BufferPlan,
   type EdgeBucketOptions,
   type EdgeBucketOrdering,
-  edgeBucketOrderings,
   planEdgeBuckets,
 } from './edge-buckets.js';

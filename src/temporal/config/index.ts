@@ -1,2 +1,2 @@
 /** Model files of TGL and StarryGL. */
-export type { TemporalConfig, TrainSection } from './keys.js';
+export type { TemporalConfig } from './keys.js';

@@ -4,5 +4,5 @@ export {
   TemporalAttentionLayer,
   type TemporalAttentionLayerOptions,
 } from './attention-layer.js';
-export { EdgePredictor, type EdgeScores, type ScoredRoots } from './edge-predictor.js';
+export { EdgePredictor, type ScoredRoots } from './edge-predictor.js';
 export { IdentityLayer, JodieTimeLayer } from './identity-layer.js';

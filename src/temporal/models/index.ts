@@ -17,15 +17,7 @@ export {
   TGCN,
 } from '../snapshots/index.js';
 export { GeneralModel, type GeneralModelSizes } from './general-model.js';
-export {
-  type BatchNeeds,
-  type CommittedModel,
-  type MadeTemporalModel,
-  type OwnStepsModel,
-  type TemporalModelKind,
-  type TemporalPlace,
-  temporalModelKind,
-} from './model-kind.js';
-export { NodeClassifier, type NodeClassifierHeadOptions } from './node-classifier.js';
+export { type TemporalModelKind, temporalModelKind } from './model-kind.js';
+export { NodeClassifier } from './node-classifier.js';
 export type { MemoryOutput, TemporalOutput } from './output.js';
 export { registerTemporalModel } from './registry.js';

@@ -1,11 +1,5 @@
 /** Memory updaters: what a node's mail makes of its memory. */
 export { IdentityMemoryUpdater } from './identity-updater.js';
-export {
-  type EmptyMail,
-  MemoryUpdater,
-  type MemoryUpdaterOptions,
-  type TimeInput,
-  type UpdatedMemory,
-} from './memory-updater.js';
+export { MemoryUpdater, type MemoryUpdaterOptions } from './memory-updater.js';
 export { GRUMemoryUpdater, RNNMemoryUpdater } from './recurrent-updaters.js';
 export { TransformerMemoryUpdater, type TransformerMemoryUpdaterOptions } from './transformer-updater.js';

@@ -2,8 +2,6 @@
 export { type LoadedConfig, loadConfig, resolveConfig } from './load.js';
 export type { ConfigFile } from './read-yaml.js';
 export type {
-  DistributedConfig,
-  EdgeBucketOrdering,
   EncoderConfig,
   EvaluationConfig,
   MariusOptions,
@@ -11,6 +9,5 @@ export type {
   OptimizerConfig,
   SkeinConfig,
   StorageConfig,
-  TieRule,
   TrainingConfig,
 } from './types.js';

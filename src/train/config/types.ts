@@ -48,7 +48,6 @@ export type LogLevel = StorageConfig['log_level'];
 /** Rows read from the file when they are needed; features only. Ours. */
 export type FileTableConfig = Extract<StorageConfig['features'], { readonly type: 'FLAT_FILE' }>;
 export type PartitionBufferConfig = Extract<StorageConfig['features'], { readonly type: 'PARTITION_BUFFER' }>;
-export type EdgeBucketOrdering = PartitionBufferConfig['options']['edge_bucket_ordering'];
 
 export type TrainingConfig = Parsed['training'];
 export type NegativeSamplingConfig = TrainingConfig['negative_sampling'];

@@ -5,8 +5,8 @@
 
 import { currentCommunicator, WorkerGroup } from '../../dist/index.js';
 import { launchedBy } from '../../util/launched-by.js';
-import type { DistributedConfig } from '../config/index.js';
 import { defaultDistributed } from '../config/schema-distributed.js';
+import type { DistributedConfig } from '../config/types.js';
 import type { Request } from '../fit.js';
 import { Output } from './output.js';
 

@@ -1,6 +1,7 @@
 /** TensorFlow.js in the same page, on the same device: memory passes to it and back without leaving the device. */
 import { adoptGpuDevice } from 'skein/gpu';
-import { fromTfjs, type GpuDeviceLike, liveViews, TensorView, toTfjs } from 'skein/interop';
+import { fromTfjs, liveViews, TensorView, toTfjs } from 'skein/interop';
+import type { GpuDeviceLike } from '#internal/interop/gpu-like.js';
 import { equal } from '../cases/assert.js';
 import type { GpuCase } from '../cases/case.js';
 

@@ -1,8 +1,8 @@
 /** The device layer: programs, memory, order of work, and error messages. */
 
-import { type GpuDevice, grid } from 'skein/gpu';
+import type { GpuDevice } from 'skein/gpu';
 import { DeviceError, StateError } from 'skein/util';
-import { bindings, defineProgram, f32Bits, flatIndex } from '#internal/gpu/device/program.js';
+import { bindings, defineProgram, f32Bits, flatIndex, grid } from '#internal/gpu/device/program.js';
 import { equal, ok, throws } from './assert.js';
 import type { GpuCase } from './case.js';
 

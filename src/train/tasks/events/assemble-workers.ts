@@ -18,12 +18,14 @@ import {
   WorkerRuntime,
 } from '../../../dist/index.js';
 import { streamPartitioner } from '../../../dist/partition/partition-graph.js';
-import type { PartitionAlgorithm, StoreFactory, TemporalPart } from '../../../temporal/index.js';
+import type { TemporalPart } from '../../../temporal/event-stream.js';
+import type { PartitionAlgorithm } from '../../../temporal/index.js';
 import { MailboxState } from '../../../temporal/mailbox/mailbox-state.js';
+import type { StoreFactory } from '../../../temporal/mailbox/state-store.js';
 import { partitionTemporal } from '../../../temporal/partition/partition-temporal.js';
 import { ConfigError, expected, InternalError, markCollective } from '../../../util/errors.js';
-import type { DistributedConfig } from '../../config/index.js';
 import { defaultDistributed } from '../../config/schema-distributed.js';
+import type { DistributedConfig } from '../../config/types.js';
 import { partsOf, runtimeOptions, type TemporalAssembly } from './assemble.js';
 import type { OpenedStream } from './open-stream.js';
 import type { TemporalRunConfig } from './run-config.js';

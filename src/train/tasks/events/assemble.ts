@@ -2,25 +2,24 @@
 import type { TemporalGraph } from '../../../graph/index.js';
 import { Adam, type Module } from '../../../nn/index.js';
 import { TemporalNeighborSampler } from '../../../sample/index.js';
+import type { TemporalPart } from '../../../temporal/event-stream.js';
 import {
-  type BatchNeeds,
-  type EventBatch,
-  type MadeTemporalModel,
   type NegativeStrategy,
   type ScoringSteps,
   type SharedMailBox,
-  type StoreFactory,
   type TemporalBatch,
   type TemporalBatches,
   TemporalLoader,
   type TemporalLoaderOptions,
   TemporalNegatives,
-  type TemporalPart,
   TemporalRuntime,
   type TemporalState,
   type TemporalSteps,
 } from '../../../temporal/index.js';
 import { MailboxState } from '../../../temporal/mailbox/mailbox-state.js';
+import type { StoreFactory } from '../../../temporal/mailbox/state-store.js';
+import type { BatchNeeds, MadeTemporalModel } from '../../../temporal/models/model-kind.js';
+import type { EventBatch } from '../../../temporal/steps.js';
 import { manualSeed } from '../../../tensor/index.js';
 import { StateError } from '../../../util/errors.js';
 import { placeOf, requiredKind } from './model-kind.js';

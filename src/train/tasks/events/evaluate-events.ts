@@ -1,5 +1,7 @@
 /** Metrics of a part of a stream. */
-import { LinkMetrics, type TemporalPart } from '../../../temporal/index.js';
+
+import type { TemporalPart } from '../../../temporal/event-stream.js';
+import { LinkMetrics } from '../../../temporal/index.js';
 import type { Metrics } from '../../task.js';
 import type { TemporalAssembly } from './assemble.js';
 

@@ -1,5 +1,5 @@
 /** Runs of temporal models. */
-export type { PlainAssembly, TemporalAssembly } from './assemble.js';
+export type { TemporalAssembly } from './assemble.js';
 export { EventTask, type EventTaskOptions } from './event-task.js';
 export {
   type LabelHeadOptions,
@@ -8,6 +8,5 @@ export {
   trainLabelHead,
 } from './label-head.js';
 export { type OpenedEventRun, onlineScorer } from './open-event-run.js';
-export type { OpenedStream } from './open-stream.js';
 export { resolveTemporalConfig, type TemporalRunConfig } from './run-config.js';
 export { embedSources } from './run-labels.js';

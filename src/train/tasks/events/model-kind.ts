@@ -1,6 +1,7 @@
 /** The kind of model that a run names: found, or missed with what to do; and what it cannot do, refused by name. */
 
-import type { TemporalModelKind, TemporalPlace } from '../../../temporal/index.js';
+import type { TemporalModelKind } from '../../../temporal/index.js';
+import type { TemporalPlace } from '../../../temporal/models/model-kind.js';
 import { findTemporalModel, temporalModelKinds } from '../../../temporal/models/registry.js';
 import { ConfigError, expected, StateError } from '../../../util/errors.js';
 import type { Settings, ValuesOf } from '../../../util/settings.js';

@@ -2,9 +2,11 @@
  * Which kind of model a configuration names, and its options: `model: { kind: evolve_gcn, dim_out: 32 }`. A file without a
  * kind has a `general` model, whose options are TGL's sections sampling, memory and gnn. The section train is that of all.
  */
+
+import type { TrainSection } from '../../../temporal/config/keys.js';
 import { modelSections, withoutEffect } from '../../../temporal/config/keys.js';
 import { readTemporalConfig } from '../../../temporal/config/parse.js';
-import type { TemporalConfig, TemporalModelKind, TrainSection } from '../../../temporal/index.js';
+import type { TemporalConfig, TemporalModelKind } from '../../../temporal/index.js';
 import { findTemporalModel, temporalModelKinds } from '../../../temporal/models/registry.js';
 import { expected } from '../../../util/errors.js';
 import { nearest } from '../../../util/nearest.js';

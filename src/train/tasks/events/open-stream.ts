@@ -1,11 +1,12 @@
 /** The stream of a temporal run: read, split by time, with the nodes that training must not see. */
+
 import {
-  type EventArrays,
   loadTemporalDataset,
   readTemporal,
   type TemporalData,
   type TemporalDatasetName,
 } from '../../../data/index.js';
+import type { EventArrays } from '../../../data/temporal/temporal-data.js';
 import { splitByTime, TemporalGraph, type TemporalSplit } from '../../../graph/index.js';
 import { kernels } from '../../../native/index.js';
 import { randn } from '../../../tensor/index.js';

@@ -3,16 +3,16 @@
  */
 
 import { hopsOfStage } from '../../../gnn/conv/conv-registry.js';
+import { comparators } from '../../../gnn/decoders/comparator.js';
 import { edgeDecoder } from '../../../gnn/decoders/decoders.js';
 import {
-  comparators,
   type EdgeDecoder,
   lossFunction,
   N3Regularizer,
   NormRegularizer,
   type Regularizer,
 } from '../../../gnn/index.js';
-import type { LayerSampling } from '../../../sample/index.js';
+import type { LayerSampling } from '../../../sample/layered-neighbor-sampler.js';
 import type { Tensor } from '../../../tensor/index.js';
 import { Random } from '../../../util/philox.js';
 import type { OptimizerConfig, SkeinConfig } from '../../config/index.js';

@@ -4,7 +4,7 @@
  */
 import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import type { RowProvider } from '../../../data/index.js';
+import type { RowProvider } from '../../../data/prepare/export-table.js';
 import type { NamedTable } from '../../../data/prepare/flat-tables.js';
 import { loadTensors, type TableColumn, TableFiles } from '../../../storage/index.js';
 import { StoredRows } from '../../../storage/stored-rows.js';

@@ -5,7 +5,7 @@
  * one node's edges. Memory: 8 bytes an edge and direction.
  */
 import { kernels } from '../../../native/index.js';
-import type { EdgeList } from '../../../sample/index.js';
+import type { EdgeList } from '../../../sample/one-hop-sampler.js';
 
 /** Lists of ids, one per query: list i is ids[offsets[i]] … ids[offsets[i + 1] − 1], ascending. */
 export interface IdLists {

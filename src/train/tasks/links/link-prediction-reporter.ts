@@ -8,7 +8,7 @@ import type { WorkerGroup } from '../../../dist/index.js';
 import type { Tensor } from '../../../tensor/index.js';
 import { describe, expected, ShapeError, ValueError } from '../../../util/errors.js';
 import { checkOptionNames } from '../../../util/option-names.js';
-import type { TieRule } from '../../config/index.js';
+import type { TieRule } from '../../config/types.js';
 import { metricByName, metricValue, RankingMetric, standardMetrics } from '../../run/metric.js';
 import { type MetricValues, Reporter } from '../../run/reporter.js';
 

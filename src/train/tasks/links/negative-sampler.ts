@@ -1,7 +1,7 @@
 /** Negative samplers: nodes that replace an end of an edge. Draws depend on (seed, epoch, step) of the batch alone. */
 import type { NegativeMask } from '../../../gnn/index.js';
 import { kernels } from '../../../native/index.js';
-import type { EdgeList } from '../../../sample/index.js';
+import type { EdgeList } from '../../../sample/one-hop-sampler.js';
 import type { Tensor } from '../../../tensor/index.js';
 import { checkInteger, checkNumber, StateError } from '../../../util/errors.js';
 import { checkOptionNames } from '../../../util/option-names.js';

@@ -3,7 +3,7 @@
  * of every edge would not fit either. Memory: a byte a node and direction, and the answers, each end once however many
  * edges ask for it.
  */
-import type { EdgeList } from '../../../sample/index.js';
+import type { EdgeList } from '../../../sample/one-hop-sampler.js';
 import type { EdgeSplit } from '../graph/storage/edge-splits.js';
 import type { IdLists } from './filter-index.js';
 

@@ -2,7 +2,7 @@
  * The true edges of a graph, by their ends: what filtered evaluation leaves out and filtered negatives spare. Edges in memory
  * get an index; those that are in files or with other workers are gone through when ends are asked for.
  */
-import type { EdgeList } from '../../../sample/index.js';
+import type { EdgeList } from '../../../sample/one-hop-sampler.js';
 import type { SplitName } from '../../task.js';
 import { type EdgeSplit, FileEdges, piecesOf } from '../graph/storage/edge-splits.js';
 import { SpreadEdges } from '../graph/storage/sharded-edges.js';

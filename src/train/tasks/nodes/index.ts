@@ -7,7 +7,6 @@ export {
   type NodeClassifierOptions,
   type NodeClassifierResult,
   type NodeModel,
-  type NodeSplits,
   type SamplingOptions,
   trainNodeClassifier,
 } from './node-classifier.js';

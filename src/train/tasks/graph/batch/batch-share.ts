@@ -4,7 +4,7 @@
  * their chunks. A share is scored in segments of equal chunks, because a decoder takes chunks of equal length.
  */
 import type { NegativeMask } from '../../../../gnn/index.js';
-import type { EdgeList } from '../../../../sample/index.js';
+import type { EdgeList } from '../../../../sample/one-hop-sampler.js';
 import { evenRange } from '../../../../util/arrays.js';
 import type { IdLists } from '../../links/filter-index.js';
 import type { Negatives, TrainingBatch } from './training-batch.js';

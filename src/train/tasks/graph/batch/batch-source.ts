@@ -5,7 +5,8 @@
  * when their turn comes, so that the updates a batch sees are decided by the caller and not by timing. All batches in
  * flight must be finished before partitions are swapped.
  */
-import type { DenseSample, EdgeList } from '../../../../sample/index.js';
+import type { DenseSample } from '../../../../sample/index.js';
+import type { EdgeList } from '../../../../sample/one-hop-sampler.js';
 import type { RowReader } from '../../../../storage/index.js';
 import { asTensor } from '../../../../storage/memory-embeddings.js';
 import type { Tensor } from '../../../../tensor/index.js';

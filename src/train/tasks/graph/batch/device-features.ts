@@ -2,13 +2,9 @@
  * Fixed features of nodes through a cache on the device: hot rows lie there, cold ones are read from the table. What batches
  * get is the same as without; it is found on the device where it can be.
  */
-import type {
-  CGPUFeature,
-  FeatureGraph,
-  FeatureStats,
-  ScoreOptions,
-  WebGpuTensorDevice,
-} from '../../../../gpu/index.js';
+
+import type { ScoreOptions } from '../../../../gpu/feature/feature-scores.js';
+import type { CGPUFeature, FeatureGraph, FeatureStats, WebGpuTensorDevice } from '../../../../gpu/index.js';
 import type { RowReader } from '../../../../storage/index.js';
 import type { Tensor } from '../../../../tensor/index.js';
 import { unscoped } from '../../../../tensor/scope.js';

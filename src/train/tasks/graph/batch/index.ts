@@ -1,6 +1,6 @@
 /** Batches of links and nodes: their samplers, their source, and their data. */
 
-export { FilterIndex, type IdLists } from '../../links/filter-index.js';
+export { FilterIndex } from '../../links/filter-index.js';
 export {
   type NegativeDraw,
   RandomNegativeSampler,
@@ -8,16 +8,11 @@ export {
   TrainingNegativeSampler,
 } from '../../links/negative-sampler.js';
 export { type EdgeSplit, FileEdges, MemoryEdges } from '../storage/edge-splits.js';
-export {
-  type EdgeGraph,
-  type EpochPlan,
-  GraphStorage,
-  type GraphStorageParts,
-} from '../storage/graph-storage.js';
-export type { BatchShare, ShareSegment, WorkerRank } from './batch-share.js';
+export { type EdgeGraph, GraphStorage, type GraphStorageParts } from '../storage/graph-storage.js';
+export type { BatchShare, ShareSegment } from './batch-share.js';
 export { BatchSource, type BatchSourceOptions } from './batch-source.js';
 export { DeviceFeatures, type DeviceFeaturesOptions } from './device-features.js';
-export { KHopNeighborSampler, type KHopOptions, TrainingNeighborSampler } from './neighbor-sampler.js';
+export { KHopNeighborSampler, TrainingNeighborSampler } from './neighbor-sampler.js';
 export {
   type OrderOptions,
   RandomEdgeSampler,

@@ -3,10 +3,10 @@ import {
   type DenseSample,
   type HopSources,
   LayeredNeighborSampler,
-  type LayerSampling,
   type NeighborSamplingStrategy,
   type SampleTime,
 } from '../../../../sample/index.js';
+import type { LayerSampling } from '../../../../sample/layered-neighbor-sampler.js';
 import { checkInteger, expected, ValueError } from '../../../../util/errors.js';
 import { checkOptionNames } from '../../../../util/option-names.js';
 import type { EdgeGraph, GraphStorage } from '../storage/graph-storage.js';

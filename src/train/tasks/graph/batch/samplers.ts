@@ -3,7 +3,7 @@
  * step) of the batch alone.
  */
 import { kernels } from '../../../../native/index.js';
-import type { EdgeList } from '../../../../sample/index.js';
+import type { EdgeList } from '../../../../sample/one-hop-sampler.js';
 import { checkOptionNames } from '../../../../util/option-names.js';
 import { Random } from '../../../../util/philox.js';
 import type { GraphStorage } from '../storage/graph-storage.js';

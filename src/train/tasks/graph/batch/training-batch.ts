@@ -6,7 +6,8 @@
  * node table is resident). `srcRows`, `dstRows` and the rows of negatives index the encoded nodes of this batch.
  */
 import type { NegativeMask } from '../../../../gnn/index.js';
-import type { EdgeList, LayerGraph, SampleTime } from '../../../../sample/index.js';
+import type { LayerGraph, SampleTime } from '../../../../sample/index.js';
+import type { EdgeList } from '../../../../sample/one-hop-sampler.js';
 import type { Tile } from '../../../../storage/index.js';
 import type { Tensor, TensorDevice } from '../../../../tensor/index.js';
 import { unscoped } from '../../../../tensor/scope.js';

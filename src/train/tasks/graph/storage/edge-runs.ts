@@ -1,5 +1,5 @@
 /** Edges of some buckets: where they lie in their split, and joined to one list by local ids. */
-import type { EdgeList } from '../../../../sample/index.js';
+import type { EdgeList } from '../../../../sample/one-hop-sampler.js';
 import type { EdgeSplit } from './edge-splits.js';
 
 /** Edges first … end − 1 of a split. */

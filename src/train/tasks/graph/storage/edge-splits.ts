@@ -4,7 +4,7 @@
  * partition of the destination) with the size of each such bucket.
  */
 import { open } from 'node:fs/promises';
-import type { EdgeList } from '../../../../sample/index.js';
+import type { EdgeList } from '../../../../sample/one-hop-sampler.js';
 import { PartitionLayout } from '../../../../storage/index.js';
 import { expected, FormatError, ShapeError, ValueError } from '../../../../util/errors.js';
 

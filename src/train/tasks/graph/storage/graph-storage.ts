@@ -6,7 +6,7 @@
  * everything in memory there is one state, and local ids are global ids.
  */
 import { Graph } from '../../../../graph/index.js';
-import type { EdgeList } from '../../../../sample/index.js';
+import type { EdgeList } from '../../../../sample/one-hop-sampler.js';
 import {
   PartitionLayout,
   type Residency,

@@ -3,7 +3,8 @@
  * follows from the training edges, the neighbours that the encoder draws and the batch size.
  */
 import type { PreparedDataset } from '../../../../data/index.js';
-import { type DrawGraph, hotness } from '../../../../sample/index.js';
+import type { DrawGraph } from '../../../../sample/hot/hotness.js';
+import { hotness } from '../../../../sample/index.js';
 import { FileStore, HotColdStore } from '../../../../storage/index.js';
 import type { SkeinConfig } from '../../../config/index.js';
 import type { FileTableConfig, NeighborSamplingConfig } from '../../../config/types.js';

@@ -8,7 +8,7 @@ import {
   ShardedSamplingGraph,
 } from '../../../../dist/sampling/sharded-sampling-graph.js';
 import { openShardedRows } from '../../../../dist/stores/sharded-rows.js';
-import type { EdgeList } from '../../../../sample/index.js';
+import type { EdgeList } from '../../../../sample/one-hop-sampler.js';
 import { type EdgeSplit, type FileEdges, piecesOf } from './edge-splits.js';
 
 export interface SpreadEdgesOptions {

@@ -8,13 +8,15 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PreparedDataset } from '../../../../data/index.js';
 import { datasetFingerprint } from '../../../../data/prepare/dataset-fingerprint.js';
-import { type FeatureRows, partitionData, partitionGraph, writePartitions } from '../../../../dist/index.js';
+import { partitionData, partitionGraph, writePartitions } from '../../../../dist/index.js';
 import { describePartitions } from '../../../../dist/partition/load-partition-data.js';
+import type { FeatureRows } from '../../../../dist/partition/partitioned-graph.js';
 import { Graph } from '../../../../graph/index.js';
 import { fromTypedArray } from '../../../../tensor/index.js';
 import { ConfigError } from '../../../../util/errors.js';
 import { invocation } from '../../../../util/invocation.js';
-import type { DistributedConfig, SkeinConfig } from '../../../config/index.js';
+import type { SkeinConfig } from '../../../config/index.js';
+import type { DistributedConfig } from '../../../config/types.js';
 import { weighsEdges } from '../../../config/weighs-edges.js';
 import { usesFeatures } from '../../graph/storage/initialize-table.js';
 
