@@ -22,7 +22,7 @@ const together = [
 const graphics = [
   'src/gpu/device/gpu-device.test.ts',
   'test/gpu/!(browser).test.ts',
-  'test/interop/{no-leak-webgpu,sample-hand-over,tfjs-webgpu}.test.ts',
+  'test/interop/{no-leak-webgpu,sample-transfer,tfjs-webgpu}.test.ts',
   'test/sources/gammagl-gpu.test.ts',
 ];
 const never = ['test/full/**', 'test/pack/**', 'node_modules/**', 'dist/**', '.cache/**'];

@@ -1,13 +1,13 @@
 /**
- * Element types of one side in those of the other, always into memory of its own. Integers that do not fit are refused,
- * not wrapped; f64 to f32 rounds to nearest.
+ * Conversion between the element types of two libraries, always into new memory. Integers that do not fit throw instead of
+ * wrapping; f64 to f32 rounds to nearest.
  */
 import type { TypedArray } from '../native/index.js';
 import { cast, fromTypedArray, scope } from '../tensor/index.js';
 import { DTypeError, expected, ValueError } from '../util/errors.js';
 import type { ViewArray, ViewDType } from './view-dtype.js';
 
-/** What each type may become. */
+/** Targets of each type. */
 const targets: Readonly<Record<ViewDType, readonly ViewDType[]>> = {
   f32: [],
   f64: ['f32'],
@@ -20,14 +20,14 @@ const targets: Readonly<Record<ViewDType, readonly ViewDType[]>> = {
   bool: ['i32', 'f32', 'u8'],
 };
 
-/** The first of `wanted` that a type can be converted to. */
-export function convertible(from: ViewDType, wanted: readonly ViewDType[]): ViewDType | undefined {
+/** Returns the first of `wanted` that a type can be converted to. */
+export function findConversion(from: ViewDType, wanted: readonly ViewDType[]): ViewDType | undefined {
   return targets[from].find((to) => wanted.includes(to));
 }
 
 export function convertArray(where: string, array: ViewArray, from: ViewDType, to: ViewDType): ViewArray {
   if (!targets[from].includes(to))
-    throw new DTypeError(expected(where, `a dtype that becomes ${to}`, 'dtype', from));
+    throw new DTypeError(expected(where, `a dtype that converts to ${to}`, 'dtype', from));
   if (from === 'f16' || from === 'bf16') return widen(array as Uint16Array, from);
   if (to === 'f32') return Float32Array.from(array as Float64Array);
   if (to === 'u8') return Uint8Array.from(array as Uint8Array);

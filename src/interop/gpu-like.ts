@@ -1,6 +1,6 @@
 /**
- * As much of WebGPU's buffer and device as hand-over needs, by shape: a `GPUDevice` of a browser, of the `webgpu` package
- * or of another library fits. Spelt out here so that a program without WebGPU's types can use Skein's.
+ * The members of WebGPU's buffer and device that transfers need, as structural types: a `GPUDevice` of a browser, of the
+ * `webgpu` package or of another library matches. Declared here so that programs do not need WebGPU's types.
  */
 import { DeviceError } from '../util/errors.js';
 
@@ -39,15 +39,15 @@ export interface GpuDeviceLike {
   popErrorScope?(): Promise<{ readonly message: string } | null>;
 }
 
-/** WebGPU's usage bits, as its specification numbers them. */
+/** WebGPU's usage bits. */
 const gpuUsage = { mapRead: 1, mapWrite: 2, copySrc: 4, copyDst: 8, storage: 128 } as const;
 
-/** WebGPU copies whole groups of four bytes. */
+/** Rounds up to a multiple of four bytes, as WebGPU's copies require. */
 export function copySize(bytes: number): number {
   return Math.ceil(bytes / 4) * 4;
 }
 
-/** `bytes` bytes of a buffer from `offset` (a multiple of 4) on, copied to the host. */
+/** Copies `bytes` bytes of a buffer, starting at `offset` (a multiple of 4), to the host. */
 export async function readGpuBuffer(
   device: GpuDeviceLike,
   buffer: GpuBufferLike,
@@ -62,11 +62,11 @@ export async function readGpuBuffer(
     const encoder = device.createCommandEncoder();
     encoder.copyBufferToBuffer(buffer, offset, staging, 0, size);
     device.queue.submit([encoder.finish()]);
-    const refusal = await device.popErrorScope?.();
-    // Such as memory that its owner has destroyed: what is read then are zeros.
-    if (refusal)
+    const failure = await device.popErrorScope?.();
+    // For example a buffer that its owner has destroyed, which would read as zeros.
+    if (failure)
       throw new DeviceError(
-        `read: expected memory that can be copied, but the device refused: ${refusal.message}`,
+        `read: expected a buffer that can be copied, got an error of the device: ${failure.message}`,
         {
           reason: 'validation',
         },
@@ -78,7 +78,7 @@ export async function readGpuBuffer(
   }
 }
 
-/** A new storage buffer with the bytes of `data` in it (at least 4 bytes: empty buffers cannot be bound). */
+/** Creates a storage buffer with the bytes of `data` (at least 4 bytes, because empty buffers cannot be bound). */
 export function makeGpuBuffer(device: GpuDeviceLike, data: ArrayBufferView): GpuBufferLike {
   const size = Math.max(4, copySize(data.byteLength));
   const usage = gpuUsage.storage | gpuUsage.copySrc | gpuUsage.copyDst;

@@ -1,4 +1,4 @@
-/** Hand-over to and from other learning libraries, which are passed in, never imported. */
+/** Data exchange with other machine learning libraries, which are passed in, never imported. */
 export { edgeIndexView } from './edge-index.js';
 export { type ArrowTableOptions, fromArrow, parseArrow, tensorsFromArrow } from './formats/arrow.js';
 export { type ArrowGraphOptions, graphFromArrow } from './formats/arrow-graph.js';

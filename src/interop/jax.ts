@@ -1,9 +1,9 @@
 /**
- * Hand-over to and from jax-js, which the caller passes in.
+ * Data exchange with jax-js, which the caller passes in.
  *
- * jax-js takes in memory only by copying: host memory into its own, and on a GPU from buffer to buffer of one device (it
- * cannot be given a buffer). So a view may be released as soon as `toJax` has returned. On the way back a GPU array is
- * not copied. jax-js counts references and functions use theirs up; nothing here does.
+ * jax-js always copies: host memory into its memory, and on a GPU from buffer to buffer of one device (it cannot wrap a
+ * buffer). So a view may be released as soon as `toJax` has returned. `fromJax` does not copy a GPU array. jax-js counts
+ * references, and its functions consume their arguments; the functions here do not.
  */
 import type { Tensor } from '../tensor/tensor.js';
 import { DTypeError, expected, StateError } from '../util/errors.js';
@@ -13,11 +13,11 @@ import { copySize, type GpuBufferLike, type GpuDeviceLike } from './gpu-like.js'
 import {
   type ConvertOptions,
   checkPeer,
+  copyToPlainArray,
   hostElements,
-  noSuchType,
-  ownPlainArray,
   sourceView,
-  wrongDevice,
+  unsupportedDTypeError,
+  wrongDeviceError,
 } from './peer.js';
 import { TensorView } from './tensor-view.js';
 import { type ViewArray, type ViewDType, viewDTypes } from './view-dtype.js';
@@ -30,7 +30,7 @@ export interface JaxArrayLike {
   readonly ref: this;
   readonly refCount: number;
   dataSync(): object;
-  // A GPUBuffer; not named, so that the types of WebGPU are not needed.
+  // A GPUBuffer; declared as object, so that the types of WebGPU are not needed.
   gpuBufferSync(): object;
   dispose(): void;
 }
@@ -38,7 +38,7 @@ export interface JaxArrayLike {
 /** The module `@jax-js/jax`. */
 export interface JaxLike<T extends JaxArrayLike = JaxArrayLike> {
   readonly numpy: {
-    // Parameters are `never` so that any version's own types fit; the adapters know what they pass.
+    // Parameters are `never` so that the types of any version match.
     array(values: never, options: never): T;
     zeros(shape: number[], options: never): T;
   };
@@ -47,7 +47,7 @@ export interface JaxLike<T extends JaxArrayLike = JaxArrayLike> {
 }
 
 export interface ToJaxOptions extends ConvertOptions {
-  /** The jax-js device of the array; without it, jax-js's default for a view on the host, webgpu for one on a GPU. */
+  /** The jax-js device of the array. Default: that of jax-js for a view on the host, webgpu for one on a GPU. */
   readonly device?: 'cpu' | 'wasm' | 'webgpu' | 'webgl';
 }
 
@@ -61,15 +61,15 @@ const jaxDTypes: Readonly<Partial<Record<ViewDType, string>>> = {
 };
 const supported = Object.keys(jaxDTypes) as ViewDType[];
 
-/** Float16Array, where the platform has it: jax-js needs it for f16, and to tell f64 apart. */
+/** Returns Float16Array if the platform has it: jax-js needs it for f16, and to recognise f64. */
 function halfArray(): (new (buffer: ArrayBufferLike, offset: number, length: number) => object) | undefined {
   return (globalThis as { Float16Array?: never }).Float16Array;
 }
 
 /**
- * An array of jax-js with a copy of the elements of a view or a Tensor. The view may be released at once.
+ * Copies the elements of a view or a Tensor to a jax-js array. The view may be released immediately.
  *
- * @throws DTypeError for types that jax-js does not have (f16 and f64 also where the platform has no Float16Array),
+ * @throws DTypeError for types that jax-js does not have (f16 and f64 also if the platform has no Float16Array),
  * DeviceError for a view on another GPU device.
  * @example
  * const x = toJax(jax, view);
@@ -90,8 +90,8 @@ export function toJax<T extends JaxArrayLike>(
   const device = options.device === undefined ? {} : { device: options.device };
   if (view.size === 0) return jax.numpy.zeros([...view.shape], { dtype, ...device } as never);
   let values: object = elements.array;
-  // On a GPU the queue takes the bytes: they must not lie in memory shared between threads.
-  if (!(elements.array.buffer instanceof ArrayBuffer)) values = ownPlainArray(elements.array);
+  // A GPU queue does not accept shared memory.
+  if (!(elements.array.buffer instanceof ArrayBuffer)) values = copyToPlainArray(elements.array);
   if (elements.dtype === 'bool') values = convertArray('toJax', elements.array, 'bool', 'i32');
   const half = halfArray();
   if (elements.dtype === 'f16' && half !== undefined) {
@@ -102,17 +102,17 @@ export function toJax<T extends JaxArrayLike>(
 }
 
 /**
- * A view of an array of jax-js, which stays usable. On a GPU it lies on the array's own buffer, kept alive until the
- * release, and must only be read; elsewhere it is a copy.
+ * Returns a view of a jax-js array, which remains usable. On a GPU the view shares the buffer of the array, keeps it alive
+ * until its release, and must not be written; elsewhere it is a copy.
  */
 export function fromJax<T extends JaxArrayLike>(jax: JaxLike<T>, array: T): TensorView {
   checkPeer('fromJax', 'jax-js', jax, ['defaultDevice', 'getWebGPUDevice']);
   if (array.refCount <= 0)
     throw new StateError(
-      'fromJax: expected a live array of jax-js, got one without references. Pass on `array.ref` where it is used up.',
+      'fromJax: expected a live jax-js array, got one without references. Pass `array.ref` to functions that consume it.',
     );
   const dtype = supported.find((name) => jaxDTypes[name] === array.dtype);
-  if (dtype === undefined) throw noSuchType('fromJax', 'Skein', array.dtype);
+  if (dtype === undefined) throw unsupportedDTypeError('fromJax', 'Skein', array.dtype);
   const shape = [...array.shape];
   if (array.device === 'webgpu' && dtype !== 'bool') {
     const buffer = array.ref.gpuBufferSync() as GpuBufferLike;
@@ -121,23 +121,23 @@ export function fromJax<T extends JaxArrayLike>(jax: JaxLike<T>, array: T): Tens
     return TensorView.fromGpuBuffer(buffer, device, { shape, dtype, onRelease: () => held.dispose() });
   }
   if (array.device === 'webgpu' || array.device === 'webgl')
-    throw wrongDevice(
+    throw wrongDeviceError(
       'fromJax',
       'numbers on the CPU or on WebGPU',
       `${array.dtype} on ${array.device}`,
       'Use `await array.ref.data()`.',
     );
-  return TensorView.fromTyped(plainArray(array.ref.dataSync() as ViewArray, dtype), shape, { dtype });
+  return TensorView.fromTyped(toViewArray(array.ref.dataSync() as ViewArray, dtype), shape, { dtype });
 }
 
-/** jax-js's device; its own error tells nobody what to do with the view. */
+/** Returns the device of jax-js; replaces its error by one with advice on the view. */
 function deviceOf(jax: JaxLike): GpuDeviceLike {
   try {
     return jax.getWebGPUDevice() as GpuDeviceLike;
   } catch (error) {
-    const got = `one on a GPU, and of jax-js "${(error as Error).message}"`;
-    const advice = "Call `await jax.init('webgpu')` and open that device, or use `await view.toHost()`.";
-    throw wrongDevice('toJax', "a view on jax-js's device", got, advice);
+    const got = `one on a GPU, and from jax-js the error "${(error as Error).message}"`;
+    const advice = "Call `await jax.init('webgpu')` and use its device, or use `await view.toHost()`.";
+    throw wrongDeviceError('toJax', "a view on jax-js's device", got, advice);
   }
 }
 
@@ -149,11 +149,11 @@ function copyOnDevice<T extends JaxArrayLike>(
   const source = view.data as GpuBufferLike;
   const device = deviceOf(jax);
   if (device !== gpuDevice)
-    throw wrongDevice(
+    throw wrongDeviceError(
       'toJax',
       "a view on jax-js's device",
       'one on another device',
-      'Open the device that jax-js uses, jax.getWebGPUDevice(), or use `await view.toHost()`.',
+      'Use the device of jax-js, jax.getWebGPUDevice(), or `await view.toHost()`.',
     );
   const dtype = jaxDTypes[view.dtype];
   if (dtype === undefined || view.dtype === 'bool' || view.dtype === 'f64')
@@ -167,8 +167,8 @@ function copyOnDevice<T extends JaxArrayLike>(
   return array;
 }
 
-/** jax-js keeps bool as 32-bit numbers and f16 as Float16Array; views have bytes and bits. */
-function plainArray(array: ViewArray, dtype: ViewDType): ViewArray {
+/** Converts bool from 32-bit numbers to bytes and f16 from Float16Array to bits. */
+function toViewArray(array: ViewArray, dtype: ViewDType): ViewArray {
   if (dtype === 'bool') return Uint8Array.from(array as Int32Array, (flag) => (flag === 0 ? 0 : 1));
   const { array: kind } = viewDTypes[dtype];
   return array instanceof kind ? array : new kind(array.buffer, array.byteOffset, array.length);

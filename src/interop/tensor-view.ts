@@ -1,13 +1,12 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /**
- * `TensorView`: what passes between Skein and other libraries. Shape, element type and place of some memory, and who
- * gives it back. JavaScript has no DLPack, so this is ours; the adapters beside this file turn it into the tensors of
- * each library and back.
+ * `TensorView`: the type exchanged between Skein and other libraries: shape, element type, location and ownership of some
+ * memory. JavaScript has no DLPack; the adapters in this folder convert views to the tensors of each library and back.
  *
- * Ownership. A view either owns its memory (it was made with `onRelease`, or from a Tensor, whose memory it then holds)
- * or borrows it. `release()` ends the use of the view and, when it owns the memory, gives it back; the second call does
- * nothing, any other use afterwards throws. No adapter takes a view over: whoever made it releases it. A tensor of another
- * library that was made without a copy borrows the memory: dispose it first, release the view after.
+ * Ownership. A view either owns its memory (it was created with `onRelease`, or from a Tensor, whose memory it then holds)
+ * or borrows it. `release()` ends the use of the view and frees memory that it owns; a second call does nothing, any other
+ * use afterwards throws. No adapter takes ownership of a view: its creator releases it. A tensor of another library that
+ * was created without a copy borrows the memory: dispose it before releasing the view.
  */
 import type { TypedArray } from '../native/index.js';
 import type { DeviceArray } from '../tensor/device.js';
@@ -31,13 +30,13 @@ export type ViewDevice =
   | { readonly type: 'webgpu'; readonly gpuDevice: GpuDeviceLike };
 
 export interface TypedViewOptions {
-  /** Needed for f16, bf16 and bool, which a typed array does not say by itself. */
+  /** Required for f16, bf16 and bool, which have no typed array of their own. */
   readonly dtype?: ViewDType;
-  /** Elements to skip for one step along each axis; row-major without. */
+  /** Elements per step along each axis. Default: row-major. */
   readonly strides?: readonly number[];
   /** Bytes from the start of the array to the first element. */
   readonly byteOffset?: number;
-  /** Gives the memory back; called once, by `release()`. Without it the view borrows. */
+  /** Frees the memory; called once, by `release()`. Without it the view borrows. */
   readonly onRelease?: () => void;
 }
 
@@ -46,11 +45,11 @@ export interface GpuViewOptions {
   readonly dtype: ViewDType;
   /** Bytes from the start of the buffer to the first element; a multiple of 4. */
   readonly byteOffset?: number;
-  /** Gives the buffer back; called once, by `release()`. Without it the view borrows. */
+  /** Frees the buffer; called once, by `release()`. Without it the view borrows. */
   readonly onRelease?: () => void;
 }
 
-interface Parts {
+interface ViewFields {
   readonly shape: readonly number[];
   readonly dtype: ViewDType;
   readonly strides: readonly number[] | undefined;
@@ -63,7 +62,7 @@ interface Parts {
 const cpu: ViewDevice = { type: 'cpu' };
 const live = { cpu: 0, webgpu: 0 };
 
-/** How many views that own memory are not released yet, by device: flat over a loop that leaks nothing. */
+/** Returns the number of unreleased views that own memory, by device; constant over a loop without leaks. */
 export function liveViews(): { readonly cpu: number; readonly webgpu: number } {
   return { ...live };
 }
@@ -78,28 +77,28 @@ export class TensorView implements Disposable {
   readonly device: ViewDevice;
   /** Number of elements. */
   readonly size: number;
-  /** `release()` gives memory back. */
+  /** Whether `release()` frees memory. */
   readonly isOwner: boolean;
   #data: ViewArray | GpuBufferLike | null;
   #onRelease: (() => void) | undefined;
   #checks: (() => void)[] | null = null;
 
-  private constructor(parts: Parts) {
-    this.shape = parts.shape;
-    this.dtype = parts.dtype;
-    this.strides = parts.strides;
-    this.byteOffset = parts.byteOffset;
-    this.device = parts.device;
-    this.size = sizeOf(parts.shape);
-    this.isOwner = parts.onRelease !== undefined;
-    this.#data = parts.data;
-    this.#onRelease = parts.onRelease;
+  private constructor(fields: ViewFields) {
+    this.shape = fields.shape;
+    this.dtype = fields.dtype;
+    this.strides = fields.strides;
+    this.byteOffset = fields.byteOffset;
+    this.device = fields.device;
+    this.size = sizeOf(fields.shape);
+    this.isOwner = fields.onRelease !== undefined;
+    this.#data = fields.data;
+    this.#onRelease = fields.onRelease;
     if (this.isOwner) live[this.device.type]++;
   }
 
-  /** Over the memory of a tensor, without a copy. Holds that memory: disposing the tensor does not free it. */
+  /** Returns a view of a tensor without a copy. Holds the memory: disposing the tensor does not free it. */
   static fromTensor(tensor: Tensor): TensorView {
-    if (tensor.device !== null) return deviceView(tensor);
+    if (tensor.device !== null) return viewOnDevice(tensor);
     const held = tensor.alias();
     const { bytes } = viewDTypes[tensor.dtype];
     return new TensorView({
@@ -113,7 +112,7 @@ export class TensorView implements Disposable {
     });
   }
 
-  /** Over a typed array, without a copy. */
+  /** Returns a view of a typed array without a copy. */
   static fromTyped(
     data: ViewArray,
     shape: readonly number[] = [data?.length],
@@ -153,7 +152,7 @@ export class TensorView implements Disposable {
     });
   }
 
-  /** Over a buffer of a GPU, without a copy. Its rows lie one after the other. */
+  /** Returns a view of a GPU buffer, whose rows are contiguous, without a copy. */
   static fromGpuBuffer(buffer: GpuBufferLike, gpuDevice: GpuDeviceLike, options: GpuViewOptions): TensorView {
     checkOptionNames('TensorView.fromGpuBuffer', options, {
       shape: true,
@@ -201,9 +200,9 @@ export class TensorView implements Disposable {
   }
 
   /**
-   * Runs before the memory is given back; what it throws keeps the view alive. Adapters use it to refuse a release while a
-   * tensor of another library still lies on the memory. Arrays that are only borrowed need no such care, because the
-   * collector keeps them; a buffer on a GPU goes back to somebody else. @internal
+   * Adds a check that runs before the release; an error keeps the view alive. Adapters use it to prevent a release while a
+   * tensor of another library shares the memory. Borrowed arrays need no check, because the garbage collector keeps them
+   * alive. @internal
    */
   beforeRelease(check: () => void): void {
     if (this.#onRelease === undefined && this.device.type === 'cpu') return;
@@ -211,7 +210,7 @@ export class TensorView implements Disposable {
     this.#checks.push(check);
   }
 
-  /** Ends the use of the view and gives memory back that it owns. Calling it again does nothing. */
+  /** Ends the use of the view and frees memory that it owns. A second call does nothing. */
   release(): void {
     if (this.#data === null) return;
     for (const check of this.#checks ?? []) check();
@@ -228,7 +227,7 @@ export class TensorView implements Disposable {
     this.release();
   }
 
-  /** The elements in row-major order: the memory itself where that is their order, otherwise a copy. CPU only. */
+  /** Returns the elements in row-major order: the memory itself if it has that order, otherwise a copy. CPU only. */
   toTyped(): ViewArray {
     const data = this.data;
     if (this.device.type !== 'cpu') {
@@ -245,12 +244,12 @@ export class TensorView implements Disposable {
     return array.subarray(start, start + this.size);
   }
 
-  /** The elements in row-major order in memory of their own, from whatever device they are on. */
+  /** Copies the elements in row-major order to the host, from any device. */
   async read(): Promise<ViewArray> {
     const data = this.data;
     if (this.device.type === 'cpu') {
       const array = this.toTyped();
-      // Over a plain ArrayBuffer also where the view lies in a shared one, which many libraries refuse.
+      // Always a plain ArrayBuffer, because many libraries reject shared memory.
       const { array: kind, bytes } = viewDTypes[this.dtype];
       const copy = new kind(new ArrayBuffer(array.length * bytes), 0, array.length);
       copy.set(array as never);
@@ -266,12 +265,12 @@ export class TensorView implements Disposable {
     return new kind(bytes, 0, this.size);
   }
 
-  /** A view of its own memory on the CPU with the same elements. */
+  /** Copies the elements to a view on the CPU. */
   async toHost(): Promise<TensorView> {
     return TensorView.fromTyped(await this.read(), this.shape, { dtype: this.dtype });
   }
 
-  /** A view of its own buffer on a GPU with the same elements; releasing it destroys the buffer. CPU views only. */
+  /** Copies the elements to a view on a GPU; releasing it destroys the buffer. CPU views only. */
   toGpu(gpuDevice: GpuDeviceLike): TensorView {
     const buffer = makeGpuBuffer(gpuDevice, this.toTyped());
     const { shape, dtype } = this;
@@ -279,8 +278,8 @@ export class TensorView implements Disposable {
   }
 
   /**
-   * A Skein tensor with these elements: a copy, or with `{ copy: false }` the memory itself, which must then outlive the
-   * tensor. CPU views only; bool becomes u8, and u32 and i64, which tensors do not have, are refused.
+   * Returns a Skein tensor with these elements: a copy, or with `{ copy: false }` the memory itself, which must then outlive
+   * the tensor. CPU views only; bool becomes u8; throws for u32 and i64, which tensors do not have.
    */
   toTensor(options: { readonly copy?: boolean } = {}): Tensor {
     const array = this.toTyped();
@@ -296,20 +295,20 @@ export class TensorView implements Disposable {
         ),
       );
     }
-    const own = options.copy === false ? array : array.slice();
-    return fromTypedArray(own as TypedArray, this.shape, { dtype: dtype satisfies DType });
+    const elements = options.copy === false ? array : array.slice();
+    return fromTypedArray(elements as TypedArray, this.shape, { dtype: dtype satisfies DType });
   }
 }
 
-/** A view of a tensor on a GPU. */
-function deviceView(tensor: Tensor): TensorView {
+/** Returns a view of a tensor on a GPU. */
+function viewOnDevice(tensor: Tensor): TensorView {
   const where = 'TensorView.fromTensor';
   const { device, dtype, shape } = tensor;
   if (device?.share === undefined)
     throw new DeviceError(expected(where, 'a tensor on the CPU or on WebGPU', 'tensor', device?.name), {
       reason: 'wrong-device',
     });
-  // Flags have four bytes each on a GPU, which no other library would expect.
+  // Flags take four bytes each on a GPU, unlike in other libraries.
   if (dtype !== 'f32' && dtype !== 'i32')
     throw new DTypeError(expected(where, 'f32 or i32', 'a tensor on a GPU', dtype));
   if (!tensor.isContiguous)
@@ -332,13 +331,13 @@ function checkStrides(
   if (strides === undefined) return undefined;
   if (strides.length !== shape.length || strides.some((step) => !Number.isSafeInteger(step) || step < 0)) {
     throw new ShapeError(
-      expected(where, `${shape.length} whole steps of at least 0`, 'strides', [...strides]),
+      expected(where, `${shape.length} whole numbers of at least 0`, 'strides', [...strides]),
     );
   }
   return isContiguous(shape, strides) ? undefined : [...strides];
 }
 
-/** Elements from the first to the last one, both included. */
+/** Returns the number of elements from the first to the last, both included. */
 function extent(shape: readonly number[], strides: readonly number[] | undefined): number {
   if (sizeOf(shape) === 0) return 0;
   const steps = strides ?? contiguousStrides(shape);

@@ -1,10 +1,10 @@
 /**
- * Hand-over to and from TensorFlow.js, which the caller passes in.
+ * Data exchange with TensorFlow.js, which the caller passes in.
  *
- * cpu: the tensor lies on the view's memory. wasm: TensorFlow.js copies into its own memory. webgpu: the tensor lies on the
- * view's buffer when both are on one device; other back ends get a copy, because they read host memory only when a tensor
- * is first used. Two habits of its WebGPU back end are dealt with here: it reads a whole buffer whatever the shape, so a
- * buffer with spare bytes is cut to size on the device; and it queues work, so a release sends that queue off first.
+ * cpu: the tensor shares the memory of the view. wasm: TensorFlow.js copies into its memory. webgpu: the tensor shares the
+ * buffer of the view if both are on one device. Other back ends get a copy, because they read host memory only when a tensor
+ * is first used. The WebGPU back end reads a whole buffer regardless of the shape, so a buffer with spare bytes is copied to
+ * one of the right size on the device; and it queues work, so a release flushes that queue first.
  */
 import type { Tensor } from '../tensor/tensor.js';
 import { StateError } from '../util/errors.js';
@@ -13,19 +13,19 @@ import type { GpuBufferLike, GpuDeviceLike } from './gpu-like.js';
 import {
   type ConvertOptions,
   checkPeer,
+  copyToPlainArray,
   hostElements,
-  noSuchType,
-  ownPlainArray,
   sourceView,
-  wrongDevice,
+  unsupportedDTypeError,
+  wrongDeviceError,
 } from './peer.js';
 import { TensorView } from './tensor-view.js';
 import type { ViewDType } from './view-dtype.js';
 
 export interface ToTfjsOptions extends ConvertOptions {
   /**
-   * Let a tensor lie on a GPU buffer that is larger than its elements, as buffers out of a pool are, instead of cutting it
-   * to size. For tensors to compute with: reading such a tensor itself also gives what lies behind its elements.
+   * Share a GPU buffer that is larger than the elements, as buffers from a pool are, instead of copying it to size. For
+   * tensors to compute with: reading such a tensor directly also returns the bytes after its elements.
    */
   readonly spare?: boolean;
 }
@@ -45,7 +45,7 @@ export interface TfjsTensorLike {
 
 /** The module `@tensorflow/tfjs-core` (or `@tensorflow/tfjs`). */
 export interface TfjsLike<T extends TfjsTensorLike = TfjsTensorLike> {
-  // Parameters are `never` so that any version's own types fit; the adapters know what they pass.
+  // Parameters are `never` so that the types of any version match.
   tensor(values: never, shape: never, dtype: never): T;
   getBackend(): string;
   backend(): object;
@@ -54,7 +54,7 @@ export interface TfjsLike<T extends TfjsTensorLike = TfjsTensorLike> {
   reshape(tensor: never, shape: never): object;
 }
 
-/** What is used of a back end beside its name. */
+/** Members of a back end that are used. */
 interface TfjsBackend {
   readonly device?: GpuDeviceLike;
   refCount?(dataId: object): number;
@@ -73,9 +73,9 @@ const ours: Readonly<Record<string, ViewDType>> = { float32: 'f32', int32: 'i32'
 const needed = ['tensor', 'getBackend', 'backend', 'keep', 'slice', 'reshape'];
 
 /**
- * A tensor of TensorFlow.js's current back end with the elements of a view (or a copy of a Tensor's).
+ * Returns a tensor of TensorFlow.js's current back end with the elements of a view (or a copy of those of a Tensor).
  *
- * Dispose the tensor before releasing the view: a release while the tensor lies on memory that the view owns is refused.
+ * Dispose the tensor before releasing the view: releasing a view that owns memory which the tensor shares throws.
  *
  * @throws DTypeError for types that TensorFlow.js does not have, DeviceError for a view on another GPU device.
  * @example
@@ -92,17 +92,17 @@ export function toTfjs<T extends TfjsTensorLike>(
   checkOptionNames('toTfjs', options, { convert: true, spare: true });
   checkPeer('toTfjs', 'TensorFlow.js', tf, needed);
   const view = sourceView('toTfjs', source);
-  if (view.device.type === 'webgpu') return gpuTensor(tf, view, view.device.gpuDevice, options);
+  if (view.device.type === 'webgpu') return makeGpuTensor(tf, view, view.device.gpuDevice, options);
   const { array, dtype, isCopy } = hostElements('toTfjs', 'TensorFlow.js', view, supported, options);
   const name = tf.getBackend();
   const shares = name === 'cpu' && !isCopy;
-  const values = shares || isCopy || name === 'wasm' ? array : ownPlainArray(array);
+  const values = shares || isCopy || name === 'wasm' ? array : copyToPlainArray(array);
   const tensor = makeTensor(tf, values, view.shape, tfjsDTypes[dtype]);
-  if (shares) view.beforeRelease(() => refuseInUse(tf.backend() as TfjsBackend, tensor));
+  if (shares) view.beforeRelease(() => checkUnused(tf.backend() as TfjsBackend, tensor));
   return tensor;
 }
 
-/** As `toTfjs`, and for a view on whatever device: one on another GPU than TensorFlow.js's goes through host memory. */
+/** Does as `toTfjs` for a view on any device: a view on another GPU is copied through host memory. */
 export async function copyToTfjs<T extends TfjsTensorLike>(
   tf: TfjsLike<T>,
   source: TensorView | Tensor,
@@ -114,15 +114,15 @@ export async function copyToTfjs<T extends TfjsTensorLike>(
 }
 
 /**
- * A view of a tensor of TensorFlow.js's current back end. cpu: over the tensor's own memory, which the view keeps alive
- * until its release; wasm: a copy; webgpu: a copy on the device, freed by the release.
+ * Returns a view of a tensor of TensorFlow.js's current back end. cpu: shares the memory of the tensor and keeps it alive
+ * until the release; wasm: a copy; webgpu: a copy on the device, freed by the release.
  */
 export function fromTfjs<T extends TfjsTensorLike>(tf: TfjsLike<T>, tensor: T): TensorView {
   checkPeer('fromTfjs', 'TensorFlow.js', tf, needed);
   if (tensor.isDisposed)
     throw new StateError('fromTfjs: expected a live tensor of TensorFlow.js, got one that was disposed.');
   const dtype = ours[tensor.dtype];
-  if (dtype === undefined) throw noSuchType('fromTfjs', 'Skein', tensor.dtype);
+  if (dtype === undefined) throw unsupportedDTypeError('fromTfjs', 'Skein', tensor.dtype);
   const backend = tf.backend() as TfjsBackend;
   const shape = [...tensor.shape];
   if (backend.device !== undefined && dtype !== 'bool') {
@@ -135,7 +135,7 @@ export function fromTfjs<T extends TfjsTensorLike>(tf: TfjsLike<T>, tensor: T): 
   }
   const array = tensor.dataSync() as Float32Array | Int32Array | Uint8Array;
   if (tf.getBackend() !== 'cpu') return TensorView.fromTyped(array.slice(), shape, { dtype });
-  // A second handle, which no tidy() ends: the memory lives until the release.
+  // A second handle, which tidy() does not dispose, keeps the memory until the release.
   const held = tf.keep(tensor.clone() as never) as T;
   return TensorView.fromTyped(array, shape, { dtype, onRelease: () => held.dispose() });
 }
@@ -149,7 +149,7 @@ function makeTensor<T extends TfjsTensorLike>(
   return tf.tensor(values as never, [...shape] as never, dtype as never);
 }
 
-function gpuTensor<T extends TfjsTensorLike>(
+function makeGpuTensor<T extends TfjsTensorLike>(
   tf: TfjsLike<T>,
   view: TensorView,
   gpuDevice: GpuDeviceLike,
@@ -160,24 +160,23 @@ function gpuTensor<T extends TfjsTensorLike>(
   if (backend.device !== gpuDevice) {
     const got =
       backend.device === undefined ? `one on a GPU (back end ${tf.getBackend()})` : 'one on another device';
-    const advice =
-      'Open the device that TensorFlow.js uses, tf.backend().device, or use `await copyToTfjs(tf, view)`.';
-    throw wrongDevice('toTfjs', "a view on TensorFlow.js's device", got, advice);
+    const advice = 'Use the device of TensorFlow.js, tf.backend().device, or `await copyToTfjs(tf, view)`.';
+    throw wrongDeviceError('toTfjs', "a view on TensorFlow.js's device", got, advice);
   }
   const dtype = tfjsDTypes[view.dtype];
   if (dtype === undefined || dtype === 'bool')
-    throw noSuchType('toTfjs', 'TensorFlow.js on a GPU', view.dtype);
+    throw unsupportedDTypeError('toTfjs', 'TensorFlow.js on a GPU', view.dtype);
   if (view.size === 0) return makeTensor(tf, new Float32Array(0), view.shape, dtype);
   if (view.byteOffset === 0 && (options.spare === true || buffer.size === view.byteLength)) {
     const tensor = makeTensor(tf, { buffer, zeroCopy: true }, view.shape, dtype);
-    view.beforeRelease(() => refuseInUse(backend, tensor));
+    view.beforeRelease(() => checkUnused(backend, tensor));
     return tensor;
   }
-  return cutToSize(tf, backend, view, buffer, dtype);
+  return copyToSize(tf, backend, view, buffer, dtype);
 }
 
-/** A tensor of its own with the view's part of a larger buffer, copied on the device. */
-function cutToSize<T extends TfjsTensorLike>(
+/** Copies the elements of the view from a larger buffer to a new tensor, on the device. */
+function copyToSize<T extends TfjsTensorLike>(
   tf: TfjsLike<T>,
   backend: TfjsBackend,
   view: TensorView,
@@ -185,34 +184,34 @@ function cutToSize<T extends TfjsTensorLike>(
   dtype: string,
 ): T {
   const whole = makeTensor(tf, { buffer, zeroCopy: true }, [Math.floor(buffer.size / 4)], dtype);
-  const part = tf.slice(whole as never, [view.byteOffset / 4] as never, [view.size] as never) as T;
-  const tensor = tf.reshape(part as never, [...view.shape] as never) as T;
-  part.dispose();
+  const slice = tf.slice(whole as never, [view.byteOffset / 4] as never, [view.size] as never) as T;
+  const tensor = tf.reshape(slice as never, [...view.shape] as never) as T;
+  slice.dispose();
   whole.dispose();
-  sendQueued(backend);
+  flushQueue(backend);
   return tensor;
 }
 
-/** Throws while `tensor` or a reshaped copy of it is in use; otherwise sends off the work that still reads the memory. */
-function refuseInUse(backend: TfjsBackend, tensor: TfjsTensorLike): void {
+/** Throws if `tensor` or a reshaped copy of it is in use; otherwise submits queued work that reads the memory. */
+function checkUnused(backend: TfjsBackend, tensor: TfjsTensorLike): void {
   if (!tensor.isDisposed || (backend.refCount?.(tensor.dataId) ?? 0) > 0) {
     throw new StateError(
-      `release: expected that tensors of TensorFlow.js on the view's memory were disposed, got a live one of shape [${tensor.shape}]. ` +
+      `release: expected no live tensor of TensorFlow.js on the memory of the view, got one of shape [${tensor.shape}]. ` +
         'Dispose it first, then release the view.',
     );
   }
-  sendQueued(backend);
+  flushQueue(backend);
 }
 
-/** TensorFlow.js records work on a GPU and sends it off later: before somebody else writes to its inputs, it must go. */
-function sendQueued(backend: TfjsBackend): void {
+/** Submits the GPU work that TensorFlow.js has queued, which must happen before its inputs are overwritten. */
+function flushQueue(backend: TfjsBackend): void {
   if (backend.submitQueue === undefined) return;
   backend.ensureCommandEncoderReady?.();
   backend.endComputePassEncoder?.();
   backend.submitQueue();
 }
 
-/** The tensor's buffer, or null where its values are still on the host. */
+/** Returns the buffer of a tensor; null if its values are still on the host. */
 function gpuData(tensor: TfjsTensorLike): { buffer: GpuBufferLike; tensorRef: TfjsTensorLike } | null {
   try {
     const data = tensor.dataToGPU() as { buffer?: GpuBufferLike; tensorRef: TfjsTensorLike };

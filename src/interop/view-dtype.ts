@@ -1,6 +1,6 @@
 /**
- * Element types that views carry: those of Skein's tensors, and those that only other libraries compute with (u32, i64,
- * bool). f16 and bf16 travel as Uint16Array, bool as bytes of 0 and 1.
+ * Element types of views: those of Skein's tensors, and those that only other libraries compute with (u32, i64, bool). f16
+ * and bf16 are stored as Uint16Array, bool as bytes of 0 and 1.
  */
 import { DTypeError, expected, ValueError } from '../util/errors.js';
 
@@ -39,7 +39,7 @@ export function checkViewDType(where: string, dtype: unknown): ViewDType {
   return dtype as ViewDType;
 }
 
-/** The element type a typed array stands for by itself (Uint16Array could be f16 or bf16 and must be named). */
+/** Returns the element type of a typed array; a Uint16Array is ambiguous (f16 or bf16) and throws. */
 export function viewDTypeOf(where: string, array: unknown): ViewDType {
   if (array instanceof Float32Array) return 'f32';
   if (array instanceof Float64Array) return 'f64';

@@ -200,7 +200,7 @@ it('a view of memory that its owner destroyed is not read as zeros', async () =>
   const view = TensorView.fromTyped(Float32Array.of(1, 2), [2]).toGpu(gpu.raw as never);
   const { data } = view;
   (data as { destroy(): void }).destroy();
-  await expect(view.read()).rejects.toThrow(/the device refused/);
+  await expect(view.read()).rejects.toThrow(/an error of the device/);
   await gpu.finish();
 });
 

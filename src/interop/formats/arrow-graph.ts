@@ -1,4 +1,4 @@
-/** Graphs from Arrow tables of edges: a row for each edge, a column for each end, in the order of edge ids. */
+/** Graphs from Arrow edge tables: a row per edge, a column per end, in the order of edge ids. */
 import { Graph } from '../../graph/index.js';
 import { checkInteger, DTypeError, expected } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
@@ -7,9 +7,9 @@ import type { ArrowTable } from './arrow-like.js';
 import { viewIds } from './ids.js';
 
 export interface ArrowGraphOptions {
-  /** Nodes of the graph, also those without edges. */
+  /** Number of nodes, including those without edges. */
   readonly numNodes: number;
-  /** Columns of the ends; `src` and `dst` by default. */
+  /** Columns of the ends. Default `src` and `dst`. */
   readonly src?: string;
   readonly dst?: string;
   /** Column of the weights; without it edges have none. */

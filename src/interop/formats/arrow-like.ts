@@ -1,16 +1,16 @@
 /**
- * As much of apache-arrow as hand-over needs, by shape: its tables, columns and chunks, and the makers of its module. Spelt
- * out here so that a program without that library can use Skein's types.
+ * The members of apache-arrow that conversions need, as structural types: tables, columns, chunks and constructors. Declared
+ * here so that programs do not need that library's types.
  */
 
 export interface ArrowType {
   readonly typeId: number;
-  /** Of integers. */
+  /** For integers. */
   readonly bitWidth?: number;
   readonly isSigned?: boolean;
-  /** Of floats: 0 half, 1 single, 2 double. */
+  /** For floats: 0 half, 1 single, 2 double. */
   readonly precision?: number;
-  /** Of fixed-size lists. */
+  /** For fixed-size lists. */
   readonly listSize?: number;
   readonly children?: readonly { readonly type: ArrowType }[] | null;
 }
@@ -19,7 +19,7 @@ export interface ArrowType {
 export interface ArrowData {
   readonly type: ArrowType;
   readonly length: number;
-  /** Rows before the first in a bitmap; `values` begins with the first row. */
+  /** Rows before the first in a bitmap; `values` starts with the first row. */
   readonly offset: number;
   readonly nullCount: number;
   readonly values: unknown;

@@ -1,10 +1,11 @@
 /**
- * Arrow columns and tensor views. The library is passed in (`import * as arrow from 'apache-arrow'`); reading needs only
- * its objects, of any copy of it.
+ * Conversion of Arrow columns to tensor views. The library is passed in (`import * as arrow from 'apache-arrow'`); reading
+ * needs only its objects, from any copy of it.
  *
- * A column of numbers without nulls in one chunk is a view of its memory; several chunks are joined by one copy. A column
- * of FixedSizeList is a matrix [rows, width]. int8, int16 and uint16 become i32, Boolean is unpacked to bytes. Columns with
- * nulls, text, dates, dictionaries and lists of several lengths are refused by name. bf16 is not among Arrow's types.
+ * A column of numbers without nulls in one chunk becomes a view of its memory; several chunks are joined by one copy. A
+ * column of FixedSizeList is a matrix [rows, width]. int8, int16 and uint16 become i32, Boolean is unpacked to bytes. Columns
+ * with nulls, text, dates, dictionaries and lists of several lengths throw an error that names the column. Arrow has no
+ * bf16.
  */
 import { DTypeError, describe, expected, FormatError, ShapeError, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
@@ -12,16 +13,16 @@ import { TensorView } from '../tensor-view.js';
 import { type ViewArray, type ViewDType, viewDTypes } from '../view-dtype.js';
 import type { ArrowColumn, ArrowData, ArrowModule, ArrowTable, ArrowType } from './arrow-like.js';
 
-/** Arrow's numbers of its types. */
+/** Arrow's type ids. */
 const typeIds = { int: 2, float: 3, bool: 6, fixedSizeList: 16 } as const;
 
 export interface ArrowTableOptions {
-  /** Only these columns; all by default. */
+  /** Columns to read. Default: all. */
   readonly columns?: readonly string[];
 }
 
 /**
- * A column as a view: [rows], or [rows, width] for fixed-size lists. It may share the column's memory.
+ * Returns a column as a view: [rows], or [rows, width] for fixed-size lists. It may share the memory of the column.
  *
  * @example
  * const x = fromArrow(table.getChild('features')).toTensor();
@@ -30,7 +31,7 @@ export function fromArrow(column: ArrowColumn | null, name = 'column'): TensorVi
   const where = 'fromArrow';
   if (column === null || !Array.isArray(column?.data) || typeof column.length !== 'number')
     throw new ValueError(expected(where, 'a column of an Arrow table', name, column));
-  refuseNulls(name, column);
+  checkNoNulls(name, column);
   const { type } = column;
   if (type.typeId !== typeIds.fixedSizeList) {
     const { array, dtype } = joinChunks(name, type, column.data);
@@ -39,12 +40,12 @@ export function fromArrow(column: ArrowColumn | null, name = 'column'): TensorVi
   const width = type.listSize as number;
   const inner = column.data.map((data) => innerData(name, data, width));
   const child = type.children?.[0]?.type;
-  if (child === undefined) throw unreadable(name, type);
+  if (child === undefined) throw unreadableError(name, type);
   const { array, dtype } = joinChunks(name, child, inner);
   return TensorView.fromTyped(array, [column.length, width], { dtype });
 }
 
-/** The columns of a table as views by name. */
+/** Returns the columns of a table as views by name. */
 export function tensorsFromArrow(
   table: ArrowTable,
   options: ArrowTableOptions = {},
@@ -53,16 +54,16 @@ export function tensorsFromArrow(
   const where = 'tensorsFromArrow';
   if (typeof table?.getChild !== 'function' || !Array.isArray(table.schema?.fields))
     throw new ValueError(expected(where, 'an Arrow table', 'table', table));
-  const there = table.schema.fields.map(({ name }) => name);
-  const twice = there.find((name, i) => there.indexOf(name) !== i);
+  const existing = table.schema.fields.map(({ name }) => name);
+  const twice = existing.find((name, i) => existing.indexOf(name) !== i);
   if (twice !== undefined) throw new FormatError(`${where}: expected each column once, got ${twice} again.`);
-  const views = (options.columns ?? there).map(
+  const views = (options.columns ?? existing).map(
     (name) => [name, fromArrow(columnOf(table, name), name)] as const,
   );
   return Object.fromEntries(views);
 }
 
-/** The columns in the bytes of an Arrow file or stream (IPC, Feather version 2). */
+/** Reads the columns of an Arrow file or stream (IPC, Feather version 2). */
 export function parseArrow(
   arrow: Pick<ArrowModule, 'tableFromIPC'>,
   bytes: Uint8Array,
@@ -83,21 +84,21 @@ export function parseArrow(
       },
     );
   }
-  // Nothing at all, and zeros, are to the library a stream that has ended.
+  // The library reads empty input and zeros as a stream that has ended.
   if (table.schema.fields.length === 0)
     throw new FormatError(`${where}: expected an Arrow file or stream with columns, got none.`);
   return tensorsFromArrow(table, options);
 }
 
-/** @internal The column of that name, or an error that lists those there are. */
+/** @internal Returns the column of that name; throws an error that lists the existing ones. */
 export function columnOf(table: ArrowTable, name: string): ArrowColumn {
   const column = table.getChild(name);
   if (column !== null) return column;
-  const there = table.schema.fields.map((field) => field.name).join(', ') || 'none';
-  throw new FormatError(`fromArrow: expected a column ${name}, got ${there}.`, { column: name });
+  const existing = table.schema.fields.map((field) => field.name).join(', ') || 'none';
+  throw new FormatError(`fromArrow: expected a column ${name}, got ${existing}.`, { column: name });
 }
 
-function refuseNulls(name: string, { nullCount, length }: { nullCount: number; length: number }): void {
+function checkNoNulls(name: string, { nullCount, length }: { nullCount: number; length: number }): void {
   if (nullCount > 0)
     throw new FormatError(
       `fromArrow: expected no nulls for ${name}, got ${nullCount} among ${length} rows. Fill or drop them first.`,
@@ -105,19 +106,19 @@ function refuseNulls(name: string, { nullCount, length }: { nullCount: number; l
     );
 }
 
-/** The elements of a chunk of fixed-size lists. */
+/** Returns the elements of a chunk of fixed-size lists. */
 function innerData(name: string, data: ArrowData, width: number): ArrowData {
   const child = data.children?.[0];
   if (child === undefined || child.length < data.length * width)
     throw new FormatError(
       `fromArrow: expected ${data.length * width} elements in the lists of ${name}, got fewer.`,
     );
-  refuseNulls(name, child);
-  return { ...pick(child), length: data.length * width };
+  checkNoNulls(name, child);
+  return { ...copyFields(child), length: data.length * width };
 }
 
-/** Getters of a class instance are not copied by a spread. */
-function pick({ type, length, offset, nullCount, values, children }: ArrowData): ArrowData {
+/** Copies a chunk, because a spread does not copy the getters of a class instance. */
+function copyFields({ type, length, offset, nullCount, values, children }: ArrowData): ArrowData {
   return { type, length, offset, nullCount, values, ...(children === undefined ? {} : { children }) };
 }
 
@@ -133,9 +134,9 @@ function joinChunks(
   const total = arrays.reduce((sum, { length }) => sum + length, 0);
   const joined = new kind(new ArrayBuffer(total * bytes), 0, total);
   let at = 0;
-  for (const part of arrays) {
-    joined.set(part as never, at);
-    at += part.length;
+  for (const array of arrays) {
+    joined.set(array as never, at);
+    at += array.length;
   }
   return { array: joined, dtype };
 }
@@ -143,24 +144,24 @@ function joinChunks(
 function dtypeOf(name: string, type: ArrowType): ViewDType {
   if (type.typeId === typeIds.bool) return 'bool';
   if (type.typeId === typeIds.float)
-    return (['f16', 'f32', 'f64'] as const)[type.precision ?? -1] ?? refuse(name, type);
-  if (type.typeId !== typeIds.int) return refuse(name, type);
-  if (type.bitWidth === 64) return type.isSigned === true ? 'i64' : refuse(name, type);
+    return (['f16', 'f32', 'f64'] as const)[type.precision ?? -1] ?? throwUnreadable(name, type);
+  if (type.typeId !== typeIds.int) return throwUnreadable(name, type);
+  if (type.bitWidth === 64) return type.isSigned === true ? 'i64' : throwUnreadable(name, type);
   if (type.bitWidth === 32) return type.isSigned === true ? 'i32' : 'u32';
   return type.bitWidth === 8 && type.isSigned === false ? 'u8' : 'i32';
 }
 
-function refuse(name: string, type: ArrowType): never {
-  throw unreadable(name, type);
+function throwUnreadable(name: string, type: ArrowType): never {
+  throw unreadableError(name, type);
 }
 
-function unreadable(name: string, type: ArrowType): DTypeError {
-  const advice = 'Leave it out with `columns`, or cast it where the table is made.';
+function unreadableError(name: string, type: ArrowType): DTypeError {
+  const advice = 'Exclude it with `columns`, or cast it in the table.';
   const what = 'a column of numbers or of fixed-size lists of numbers';
   return new DTypeError(expected('fromArrow', what, name, String(type), advice), { column: name });
 }
 
-/** The elements of one chunk: its memory, where the type is one of views. */
+/** Returns the elements of one chunk: its memory if views have the type, otherwise a copy. */
 function elementsOf(name: string, type: ArrowType, dtype: ViewDType, data: ArrowData): ViewArray {
   const { values, length, offset } = data;
   if (!ArrayBuffer.isView(values)) {

@@ -1,13 +1,13 @@
-/** Ids as Skein's graphs want them: i32. */
+/** Conversion of ids to i32, the type of Skein's graphs. */
 import { DTypeError, expected } from '../../util/errors.js';
 import { convertArray } from '../convert.js';
 import type { TensorView } from '../tensor-view.js';
 
 /**
- * The whole numbers of a view on the CPU as an Int32Array: the memory itself for i32, otherwise a copy. Numbers that do
- * not fit are refused with their position.
+ * Returns the whole numbers of a view on the CPU as an Int32Array: the memory itself for i32, otherwise a copy. Throws an
+ * error with the position for a number that does not fit.
  *
- * @param name what messages call the numbers.
+ * @param name the name of the numbers in messages.
  */
 export function viewIds(view: TensorView, name = 'ids'): Int32Array {
   const { dtype } = view;

@@ -1,6 +1,6 @@
 /**
- * Deflate by the compression streams that browsers and Node share. Kept here by shape, because a program without these
- * types can use Skein's.
+ * Deflate with the compression streams of browsers and Node.js, declared as structural types so that programs do not need
+ * their types.
  */
 import { StateError } from '../../util/errors.js';
 
@@ -16,7 +16,7 @@ interface Transform {
 
 type TransformClass = new (format: string) => Transform;
 
-/** Decompresses raw deflate data of `size` bytes; stops as soon as there are more. Any failure is a plain Error. */
+/** Decompresses raw deflate data to at most `size` bytes; throws a plain Error on failure or if there are more. */
 export async function inflateRaw(bytes: Uint8Array, size: number): Promise<Uint8Array> {
   const out = new Uint8Array(size);
   let at = 0;
@@ -49,7 +49,7 @@ async function pump(name: string, bytes: Uint8Array, take: (chunk: Uint8Array) =
   const { readable, writable } = new kind('deflate-raw');
   const reader = readable.getReader();
   const writer = writable.getWriter();
-  // Streams refuse memory that threads share. What the writing side reports, the reading side reports too.
+  // Streams reject shared memory. Errors of the writing side are also reported by the reading side.
   const plain = bytes.buffer instanceof ArrayBuffer ? bytes : Uint8Array.from(bytes);
   const written = writer.write(plain).then(() => writer.close());
   written.catch(() => {});

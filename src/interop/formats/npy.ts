@@ -1,9 +1,9 @@
 /**
- * .npy bytes and tensor views. Reading shares the memory of the bytes where their order and alignment allow; Fortran order
- * becomes strides. Big-endian elements are swapped in a copy.
+ * Conversion between .npy bytes and tensor views. Reading shares the memory of the bytes if order and alignment allow;
+ * Fortran order becomes strides. Big-endian elements are swapped in a copy.
  *
  * Types that views lack: i1, i2 and u2 become i32, u8 (64 bits) becomes i64 if every value fits. Text, records, complex
- * numbers and Python objects are refused. NumPy has no bf16, so that is not written.
+ * numbers and Python objects throw. NumPy has no bf16, so writing that throws.
  */
 import { makeNpyHeader, npyElements, parseNpyHeader } from '../../tensor/npy.js';
 import { checkNumpyBytes, type NumpyType, plainNumpyBytes } from '../../tensor/numpy-array.js';
@@ -13,11 +13,11 @@ import { TensorView } from '../tensor-view.js';
 import { type ViewArray, type ViewDType, viewDTypes } from '../view-dtype.js';
 
 export interface ParseOptions {
-  /** What messages call the bytes, such as the name of their file. */
+  /** Name of the bytes in messages, such as that of their file. */
   readonly name?: string;
 }
 
-/** NumPy's name of each type. */
+/** NumPy's name for each type. */
 const descriptions: Readonly<Record<Exclude<ViewDType, 'bf16'>, string>> = {
   f32: '<f4',
   f64: '<f8',
@@ -33,7 +33,7 @@ const dtypesByName = new Map(
 );
 
 /**
- * The array in the bytes of a .npy file. The view may share their memory: leave them alone while it is used.
+ * Reads the array of a .npy file. The view may share the memory of the bytes: do not change them while it is used.
  *
  * @example
  * const x = parseNpy(await readFile('features.npy')).toTensor();
@@ -49,7 +49,10 @@ export function parseNpy(bytes: Uint8Array, options: ParseOptions = {}): TensorV
   const fortran = header.fortran && shape.length > 1;
   const dtype = dtypesByName.get(`${type.kind}${type.size}`);
   if (dtype === undefined)
-    return TensorView.fromTyped(widened(where, type, plainNumpyBytes(type, shape, elements, fortran)), shape);
+    return TensorView.fromTyped(
+      widenElements(where, type, plainNumpyBytes(type, shape, elements, fortran)),
+      shape,
+    );
   if (dtype === 'bool' && elements.some((byte) => byte > 1)) {
     const flags = plainNumpyBytes(type, shape, elements, fortran).map((byte) => (byte === 0 ? 0 : 1));
     return TensorView.fromTyped(flags, shape, { dtype });
@@ -64,7 +67,7 @@ export function parseNpy(bytes: Uint8Array, options: ParseOptions = {}): TensorV
   return TensorView.fromTyped(data, shape, fortran ? { dtype, strides: columnMajor(shape) } : { dtype });
 }
 
-/** The bytes of a .npy file with the elements of a view on the CPU, in C order. */
+/** Returns the bytes of a .npy file with the elements of a view on the CPU, in C order. */
 export function writeNpy(view: TensorView): Uint8Array {
   if (!(view instanceof TensorView)) throw new ValueError(expected('writeNpy', 'a TensorView', 'view', view));
   if (view.dtype === 'bf16')
@@ -88,8 +91,8 @@ function columnMajor(shape: readonly number[]): number[] {
   });
 }
 
-/** Numbers of types that views lack. */
-function widened(where: string, type: NumpyType, own: Uint8Array<ArrayBuffer>): ViewArray {
+/** Converts numbers of types that views lack. */
+function widenElements(where: string, type: NumpyType, own: Uint8Array<ArrayBuffer>): ViewArray {
   switch (`${type.kind}${type.size}`) {
     case 'i1':
       return Int32Array.from(new Int8Array(own.buffer));
@@ -98,7 +101,7 @@ function widened(where: string, type: NumpyType, own: Uint8Array<ArrayBuffer>): 
     case 'u2':
       return Int32Array.from(new Uint16Array(own.buffer));
     case 'u8':
-      return signed(where, new BigInt64Array(own.buffer));
+      return checkSigned(where, new BigInt64Array(own.buffer));
     default:
       throw new FormatError(
         `${where}: expected numbers, got text (type ${type.kind}${type.size}). Tensors hold numbers only.`,
@@ -107,8 +110,8 @@ function widened(where: string, type: NumpyType, own: Uint8Array<ArrayBuffer>): 
   }
 }
 
-/** The bits of u64 that are also those of an i64. */
-function signed(where: string, values: BigInt64Array): BigInt64Array {
+/** Returns u64 values as i64; throws if one does not fit. */
+function checkSigned(where: string, values: BigInt64Array): BigInt64Array {
   const large = values.findIndex((value) => value < 0n);
   if (large < 0) return values;
   throw new FormatError(

@@ -1,6 +1,6 @@
 /**
- * .npz bytes and tensor views by name: zip archives of .npy members. Checksums are verified; what an archive may take when
- * decompressed is bounded before anything is.
+ * Conversion between .npz bytes (zip archives of .npy members) and tensor views by name. Checksums are verified; the
+ * decompressed size is limited before anything is decompressed.
  */
 import { checkInteger, expected, FormatError, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
@@ -10,14 +10,14 @@ import { deflateRaw, inflateRaw } from './inflate.js';
 import { type ParseOptions, parseNpy, writeNpy } from './npy.js';
 
 export interface ParseNpzOptions extends ParseOptions {
-  /** Bytes that all arrays together may take; 4 GiB by default. */
+  /** Maximum bytes of all arrays. Default 4 GiB. */
   readonly maxBytes?: number;
-  /** Only these; all by default. */
+  /** Arrays to read. Default: all. */
   readonly arrays?: readonly string[];
 }
 
 /**
- * The arrays in the bytes of an .npz file. Members that are not compressed may share their memory.
+ * Reads the arrays of an .npz file. Members that are not compressed may share the memory of the bytes.
  *
  * @example
  * const { row, col } = await parseNpz(await readFile('edges.npz'), { arrays: ['row', 'col'] });
@@ -30,7 +30,7 @@ export async function parseNpz(
   const where = options.name ?? 'parseNpz';
   if (!(bytes instanceof Uint8Array)) throw new ValueError(expected(where, 'a Uint8Array', 'bytes', bytes));
   const maxBytes = checkInteger(where, 'maxBytes', options.maxBytes ?? 2 ** 32);
-  const members = chosen(where, bytes, options.arrays);
+  const members = selectMembers(where, bytes, options.arrays);
   const total = [...members.values()].reduce((sum, { size }) => sum + size, 0);
   if (total > maxBytes)
     throw new FormatError(
@@ -44,11 +44,11 @@ export async function parseNpz(
 }
 
 export interface WriteNpzOptions {
-  /** Deflate the arrays; they are stored as they are by default. */
+  /** Deflate the arrays. Default false. */
   readonly compress?: boolean;
 }
 
-/** The bytes of an .npz file with these arrays; views on the CPU. */
+/** Returns the bytes of an .npz file with these arrays; views on the CPU. */
 export async function writeNpz(
   views: Readonly<Record<string, TensorView>>,
   options: WriteNpzOptions = {},
@@ -64,7 +64,7 @@ export async function writeNpz(
   );
 }
 
-function chosen(where: string, bytes: Uint8Array, wanted?: readonly string[]): Map<string, ZipEntry> {
+function selectMembers(where: string, bytes: Uint8Array, wanted?: readonly string[]): Map<string, ZipEntry> {
   const members = new Map<string, ZipEntry>();
   for (const entry of zipEntries(bytes, where)) {
     const name = entry.name.replace(/\.npy$/, '');
@@ -80,8 +80,8 @@ function chosen(where: string, bytes: Uint8Array, wanted?: readonly string[]): M
     wanted.map((name) => {
       const entry = members.get(name);
       if (entry !== undefined) return [name, entry];
-      const there = [...members.keys()].join(', ') || 'none';
-      throw new FormatError(`${where}: expected an array ${name}, got ${there}.`, {
+      const existing = [...members.keys()].join(', ') || 'none';
+      throw new FormatError(`${where}: expected an array ${name}, got ${existing}.`, {
         path: where,
         array: name,
       });

@@ -1,6 +1,6 @@
 /**
- * Safetensors bytes and tensor views by name. Every type of views is one of the format's, so nothing is converted. Reading
- * shares the memory of the bytes where alignment allows.
+ * Conversion between safetensors bytes and tensor views by name. The format has all element types of views. Reading shares
+ * the memory of the bytes if alignment allows.
  */
 import { joinSafetensors, type SafetensorsMetadata, splitSafetensors } from '../../tensor/safetensors.js';
 import { expected, ValueError } from '../../util/errors.js';
@@ -25,7 +25,7 @@ export interface SafetensorsViews {
   readonly metadata: SafetensorsMetadata;
 }
 
-/** The tensors in a file's bytes; leave the bytes alone while the views are used. */
+/** Reads the tensors of a file; do not change the bytes while the views are used. */
 export function parseSafetensors(bytes: Uint8Array): SafetensorsViews {
   const { named, metadata } = splitSafetensors('parseSafetensors', bytes);
   const views = named.map(({ name, tag, shape, bytes: own }) => {
@@ -38,7 +38,7 @@ export function parseSafetensors(bytes: Uint8Array): SafetensorsViews {
   return { views: Object.fromEntries(views), metadata };
 }
 
-/** A file's bytes with the elements of these views on the CPU. */
+/** Returns the bytes of a file with the elements of these views on the CPU. */
 export function writeSafetensors(
   views: Readonly<Record<string, TensorView>>,
   metadata: SafetensorsMetadata = {},

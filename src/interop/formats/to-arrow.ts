@@ -1,13 +1,13 @@
 /**
- * Tensor views as Arrow tables: vectors as columns, matrices as columns of fixed-size lists, all with as many rows. Memory
- * is shared with the views, except bool, which Arrow packs into bits.
+ * Conversion of tensor views to Arrow tables: vectors become columns, matrices columns of fixed-size lists, all with the same
+ * number of rows. Memory is shared with the views, except bool, which Arrow packs into bits.
  */
 import { DTypeError, expected, ShapeError, ValueError } from '../../util/errors.js';
 import { TensorView } from '../tensor-view.js';
 import type { ViewArray, ViewDType } from '../view-dtype.js';
 import type { ArrowModule } from './arrow-like.js';
 
-/** Class of the type in Arrow's module. */
+/** Class of each type in Arrow's module. */
 const typeNames = {
   f16: 'Float16',
   f32: 'Float32',
@@ -20,7 +20,7 @@ const typeNames = {
 } as const satisfies Record<Exclude<ViewDType, 'bf16'>, keyof ArrowModule>;
 
 /**
- * A table with a column for each view. The views must outlive it.
+ * Returns a table with a column per view. The views must outlive it.
  *
  * @param arrow the module: `import * as arrow from 'apache-arrow'`.
  */
@@ -42,7 +42,7 @@ export function toArrow<Arrow extends ArrowModule>(
   return new arrow.Table(Object.fromEntries(columns) as never) as InstanceType<Arrow['Table']>;
 }
 
-/** The bytes of an Arrow file (Feather version 2) with a column for each view. */
+/** Returns the bytes of an Arrow file (Feather version 2) with a column per view. */
 export function writeArrow(arrow: ArrowModule, views: Readonly<Record<string, TensorView>>): Uint8Array {
   return arrow.tableToIPC(toArrow(arrow, views) as never, 'file' as never);
 }

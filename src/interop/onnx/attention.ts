@@ -1,8 +1,8 @@
 /**
- * Attention layers as ONNX operations: GAT and GATv2, with heads, self loops and edge features as src/gnn/conv has them.
+ * Attention layers as ONNX operations: GAT and GATv2, with heads, self loops and edge features as in src/gnn/conv.
  *
- * A self loop that is added has the mean of the features of the edges into its node; scores are linear in them, so for GAT
- * the mean of the scores is taken.
+ * An added self loop has the mean of the features of the edges into its node; scores are linear in the features, so GAT
+ * takes the mean of the scores.
  */
 import type { GATConv, GATv2Conv } from '../../gnn/index.js';
 import type { Tensor } from '../../tensor/index.js';
@@ -69,7 +69,7 @@ function edgeRows(messages: Messages, layer: GATConv | GATv2Conv): Value | null 
   return messages.features;
 }
 
-/** Means of edge rows [E, C] by destination. */
+/** Returns the means of edge rows [E, C] by destination. */
 function meanOf(g: OnnxGraph, messages: Messages, rows: Value): Value {
   return g.node('Div', [messages.sum(rows), g.node('Max', [messages.counts(), g.scalar(1)])]);
 }
@@ -79,7 +79,7 @@ function leakySum(g: OnnxGraph, slope: number, a: Value, b: Value, c: Value | nu
   return g.node('LeakyRelu', [c === null ? sum : g.node('Add', [sum, c])], { alpha: { float: slope } });
 }
 
-/** [N, heads·D] as [N, heads, D]. */
+/** Reshapes [N, heads·D] to [N, heads, D]. */
 function splitHeads(g: OnnxGraph, x: Value, heads: number, size: number): Value {
   return g.node('Reshape', [x, g.integers([-1, heads, size])]);
 }
@@ -90,7 +90,7 @@ function headScores(g: OnnxGraph, x: Value, a: Tensor): Value {
   return g.node('ReduceSum', [products, g.integers([2])], { keepdims: { int: 0 } });
 }
 
-/** The heads side by side or averaged, then the bias. */
+/** Concatenates or averages the heads, then adds the bias. */
 function joinHeads(
   g: OnnxGraph,
   x: Value,

@@ -1,8 +1,8 @@
 /**
- * Graph layers as ONNX operations, each as its class in src/gnn/conv computes it in evaluation. x [Ns, in] → [Nd, out].
+ * Graph layers as ONNX operations, as their classes in src/gnn/conv compute in evaluation mode. x [Ns, in] → [Nd, out].
  *
- * Features come as one tensor: destinations are among the sources. Symmetric normalisation needs the degrees of the whole
- * graph, so GCN and its relatives are not translated for blocks.
+ * Features are one tensor: destinations are among the sources. Symmetric normalisation needs the degrees of the whole graph,
+ * so GCN, SGC and APPNP are not translated for blocks.
  */
 import { APPNP, GATConv, GATv2Conv, GCNConv, GINConv, GraphConv, SAGEConv, SGConv } from '../../gnn/index.js';
 import type { Linear, Module } from '../../nn/index.js';
@@ -14,13 +14,13 @@ import { linear, translateLayer, unitRows } from './layers.js';
 import type { Messages } from './messages.js';
 import type { OnnxGraph, Value } from './onnx-graph.js';
 
-/** What a translation writes to, and the edges it sends along. */
+/** The target of a translation, and the edges for its messages. */
 export interface ConvContext {
   readonly g: OnnxGraph;
   readonly messages: Messages;
 }
 
-/** Null for a module that is no graph layer known here. */
+/** Translates a graph layer; returns null for a module that is not a known one. */
 export function tryTranslateConv(context: ConvContext, layer: Module, x: Value): Value | null {
   if (computesAs(layer, GCNConv)) return gcn(context, layer, x);
   if (computesAs(layer, SAGEConv)) return sage(context, layer, x);
@@ -32,7 +32,7 @@ export function tryTranslateConv(context: ConvContext, layer: Module, x: Value):
   return computesAs(layer, APPNP) ? appnp(context, layer, x) : null;
 }
 
-function refuseBlocks(messages: Messages, layer: string): void {
+function checkNotBlocks(messages: Messages, layer: string): void {
   if (messages.isBlock)
     throw new ValueError(
       `exportOnnx: expected no ${layer} in a model on blocks, got one. It needs degrees of the whole graph; export it without blocks.`,
@@ -40,11 +40,11 @@ function refuseBlocks(messages: Messages, layer: string): void {
     );
 }
 
-function plusBias(g: OnnxGraph, y: Value, bias: Tensor | null): Value {
+function addBias(g: OnnxGraph, y: Value, bias: Tensor | null): Value {
   return bias === null ? y : g.node('Add', [y, g.parameter(bias)]);
 }
 
-/** The narrower side is sent along the edges, as the layers do. */
+/** Applies the linear map before or after the messages, so that the narrower rows are sent, as the layers do. */
 function mapAndSend(
   g: OnnxGraph,
   lin: Linear,
@@ -54,16 +54,16 @@ function mapAndSend(
 ): Value {
   const narrows = lin.outFeatures < lin.inFeatures;
   const y = narrows ? send(linear(g, x, lin.weight, null)) : linear(g, send(x), lin.weight, null);
-  return plusBias(g, y, bias);
+  return addBias(g, y, bias);
 }
 
 function gcn({ g, messages }: ConvContext, layer: GCNConv, x: Value): Value {
-  refuseBlocks(messages, 'GCNConv');
+  checkNotBlocks(messages, 'GCNConv');
   return mapAndSend(g, layer.lin, x, (rows) => messages.propagate(rows, layer.selfLoops), layer.bias);
 }
 
 function sgc({ g, messages }: ConvContext, layer: SGConv, x: Value): Value {
-  refuseBlocks(messages, 'SGConv');
+  checkNotBlocks(messages, 'SGConv');
   const send = (rows: Value): Value => {
     let y = rows;
     for (let hop = 0; hop < layer.hops; hop++) y = messages.propagate(y, layer.selfLoops);
@@ -73,7 +73,7 @@ function sgc({ g, messages }: ConvContext, layer: SGConv, x: Value): Value {
 }
 
 function appnp({ g, messages }: ConvContext, layer: APPNP, x: Value): Value {
-  refuseBlocks(messages, 'APPNP');
+  checkNotBlocks(messages, 'APPNP');
   const start = g.node('Mul', [x, g.scalar(layer.alpha)]);
   let z = x;
   for (let step = 0; step < layer.steps; step++) {

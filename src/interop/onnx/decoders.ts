@@ -1,7 +1,7 @@
 /**
- * Edge decoders as ONNX operations. Inputs src and dst [edges, dim] are embeddings, relation [edges] int64 where the
- * decoder has relations. Results: `score` guesses destinations; `inverse_score` guesses sources, where it has its own
- * table of relations.
+ * Edge decoders as ONNX operations. Inputs: src and dst [edges, dim] are embeddings, relation [edges] int64 if the decoder
+ * has relations. Outputs: `score` for ranking destinations; `inverse_score` for ranking sources, if the decoder has inverse
+ * relations.
  */
 import {
   ComplexHadamardOperator,
@@ -16,7 +16,7 @@ import {
   TranslationOperator,
 } from '../../gnn/index.js';
 import type { Tensor } from '../../tensor/index.js';
-import { unitRows, unsupported } from './layers.js';
+import { unitRows, unsupportedError } from './layers.js';
 import type { OnnxGraph, Value } from './onnx-graph.js';
 
 export function translateDecoder(g: OnnxGraph, decoder: EdgeDecoder): void {
@@ -43,14 +43,14 @@ function operate(g: OnnxGraph, decoder: EdgeDecoder, x: Value, relations: Value 
     return complexProduct(g, halves(g, x, half), [g.node('Cos', [relations]), g.node('Sin', [relations])]);
   if (operator instanceof ComplexHadamardOperator)
     return complexProduct(g, halves(g, x, half), halves(g, relations, half));
-  throw unsupported(decoder);
+  throw unsupportedError(decoder);
 }
 
-/** Real parts, then imaginary parts. */
+/** Splits columns into real and imaginary parts. */
 function halves(g: OnnxGraph, x: Value, half: number): [real: Value, imaginary: Value] {
-  const part = (from: number): Value =>
+  const slice = (from: number): Value =>
     g.node('Slice', [x, g.integers([from]), g.integers([from + half]), g.integers([1])]);
-  return [part(0), part(half)];
+  return [slice(0), slice(half)];
 }
 
 function complexProduct(g: OnnxGraph, [a, b]: readonly Value[], [c, d]: readonly Value[]): Value {
@@ -72,5 +72,5 @@ function compare(g: OnnxGraph, decoder: EdgeDecoder, a: Value, b: Value): Value 
     return g.node('Neg', [g.node('Sqrt', [squares])]);
   }
   if (comparator instanceof CosineCompare) return sum(g.node('Mul', [unitRows(g, a), unitRows(g, b)]));
-  throw unsupported(decoder);
+  throw unsupportedError(decoder);
 }

@@ -1,10 +1,10 @@
 /**
- * Trained models as ONNX files: what onnxruntime and others run without Skein. Only inference is exported: dropout is left
- * out, normalisation is by running statistics, parameters are f32 constants under the names of the state dictionary.
+ * Exports trained models to ONNX, for onnxruntime and other runtimes. Only inference is exported: dropout is removed,
+ * normalisation uses running statistics, parameters are f32 constants under the names of the state dictionary.
  *
- * Inputs by name: x [nodes, features]; edge_index [2, edges] int64, sources first; edge_weight [edges] if asked for;
+ * Inputs by name: x [nodes, features]; edge_index [2, edges] int64, sources first; edge_weight [edges] if requested;
  * edge_attr [edges, D] if the layers take edge features. Models on blocks have edge_index_0, num_dst_0 ([1] int64), … one
- * pair a layer, the outermost first; the destinations of a block are its first sources. The result is y.
+ * pair per layer, the outermost first; the destinations of a block are its first sources. The output is y.
  */
 import { EdgeDecoder, GATConv, GATv2Conv } from '../../gnn/index.js';
 import type { Module } from '../../nn/index.js';
@@ -15,27 +15,27 @@ import { checkOptionNames } from '../../util/option-names.js';
 import { skeinVersion } from '../../util/version.js';
 import { tryTranslateConv } from './conv.js';
 import { translateDecoder } from './decoders.js';
-import { tryTranslateLayer, unsupported } from './layers.js';
+import { tryTranslateLayer, unsupportedError } from './layers.js';
 import { Messages, type ScatterKind } from './messages.js';
 import { isLayered, translateLayered } from './models.js';
 import { OnnxGraph, type Value } from './onnx-graph.js';
 import { widthsOf } from './widths.js';
 
 export interface OnnxOptions {
-  /** Name of the computation; that of the model's class by default. */
+  /** Name of the ONNX graph. Default: that of the model's class. */
   readonly name?: string;
-  /** Take weights of edges as an input; for layers that use them. */
+  /** Add an input for edge weights, for layers that use them. */
   readonly edgeWeight?: boolean;
-  /** Take one block a layer instead of a whole graph. */
+  /** Take one block per layer instead of a whole graph. */
   readonly blocks?: boolean;
-  /** How messages are reduced: 'elements' (the default) is in order everywhere, 'nd' needs less memory and one thread. */
+  /** Operation that reduces messages: 'elements' (default) is deterministic, 'nd' needs less memory and a single thread. */
   readonly scatter?: ScatterKind;
-  /** Text to keep in the file. */
+  /** Metadata of the file. */
   readonly metadata?: Readonly<Record<string, string>>;
 }
 
 /**
- * The bytes of an ONNX model (opset 18) that computes what `model` computes in evaluation.
+ * Returns the bytes of an ONNX model (opset 18) that computes what `model` computes in evaluation mode.
  *
  * @example
  * const session = await ort.InferenceSession.create(exportOnnx(model));
@@ -58,7 +58,7 @@ export function exportOnnx(model: Module, options: OnnxOptions = {}): Uint8Array
   return finishModel(g, model, options);
 }
 
-/** The bytes of what was written to `g` for a model, with its names. */
+/** Returns the bytes of the model that was written to `g`, with its names. */
 export function finishModel(g: OnnxGraph, model: Module, options: OnnxOptions): Uint8Array {
   const name = options.name ?? model.constructor.name;
   const metadata = {
@@ -77,7 +77,7 @@ function checkOptions({ scatter = 'elements', metadata = {} }: OnnxOptions): voi
       throw new ValueError(expected('exportOnnx', 'text', `metadata.${key}`, value));
 }
 
-/** Names of parameters and buffers as in the state dictionary. */
+/** Returns the names of parameters and buffers as in the state dictionary. */
 export function namesOf(model: Module): Map<Tensor, string> {
   const named = [...model.namedParameters(), ...model.namedBuffers()];
   const away = named.find(([, { device }]) => device !== null)?.[1].device?.name;
@@ -101,11 +101,11 @@ function translateModel(g: OnnxGraph, model: Module, options: OnnxOptions, x: Va
   if (dense !== null) return dense;
   const messages = edgesOf(g, model, options, x)(0);
   const y = tryTranslateConv({ g, messages }, model, x);
-  if (y === null) throw unsupported(model);
+  if (y === null) throw unsupportedError(model);
   return y;
 }
 
-/** The edges of layer i: always the same on a whole graph, of block i otherwise. */
+/** Returns the edges of layer i: the same for all layers on a whole graph, of block i otherwise. */
 function edgesOf(g: OnnxGraph, model: Module, options: OnnxOptions, x: Value): (layer: number) => Messages {
   const whole = options.blocks !== true;
   const width = edgeWidth(model);
@@ -113,13 +113,13 @@ function edgesOf(g: OnnxGraph, model: Module, options: OnnxOptions, x: Value): (
     throw new ValueError(
       'exportOnnx: expected no edge weights and edge features for a model on blocks, got some. Export it for whole graphs.',
     );
-  const made: Messages[] = [];
+  const created: Messages[] = [];
   const make = (suffix: string): Messages => {
-    // Sources of inner blocks are the destinations of the block before.
+    // Sources of inner blocks are the destinations of the preceding block.
     const rows = suffix === '' || suffix === '_0' ? g.node('Shape', [x], { end: { int: 1 } }) : null;
     return new Messages(g, {
       index: g.input(`edge_index${suffix}`, 'i64', [2, `edges${suffix}`]),
-      numSrc: rows ?? `num_dst_${made.length - 1}`,
+      numSrc: rows ?? `num_dst_${created.length - 1}`,
       numDst: whole ? null : g.input(`num_dst${suffix}`, 'i64', [1]),
       weight: options.edgeWeight === true ? g.input('edge_weight', 'f32', ['edges']) : null,
       features: width === null ? null : g.input('edge_attr', 'f32', ['edges', width]),
@@ -128,12 +128,12 @@ function edgesOf(g: OnnxGraph, model: Module, options: OnnxOptions, x: Value): (
   };
   return (layer) => {
     const i = whole ? 0 : layer;
-    made[i] ??= make(whole ? '' : `_${i}`);
-    return made[i];
+    created[i] ??= make(whole ? '' : `_${i}`);
+    return created[i];
   };
 }
 
-/** Width of the edge features that layers of the model take. */
+/** Returns the width of the edge features that layers of the model take; null if they take none. */
 function edgeWidth(model: Module): number | null {
   for (const module of model.modules().values())
     if ((module instanceof GATConv || module instanceof GATv2Conv) && module.linEdge !== null)

@@ -1,6 +1,6 @@
 /**
- * Whether a module computes as a class of Skein does. A class derived from it may add what it likes, but what it overrides
- * would be lost in a translation that knows the base only, so such a module is none of that class here.
+ * Checks whether a module computes as a class of Skein does. A derived class may add members; one that overrides a member
+ * does not match, since a translation of the base class would ignore the override.
  */
 import type { Module } from '../../nn/index.js';
 
@@ -9,10 +9,11 @@ interface ModuleClass<T extends Module> {
 }
 
 export function computesAs<T extends Module>(module: Module, kind: ModuleClass<T>): module is T {
-  let own: object | null = Object.getPrototypeOf(module);
-  while (own !== null && own !== kind.prototype) {
-    if (Reflect.ownKeys(own).some((key) => key !== 'constructor' && key in kind.prototype)) return false;
-    own = Object.getPrototypeOf(own);
+  let prototype: object | null = Object.getPrototypeOf(module);
+  while (prototype !== null && prototype !== kind.prototype) {
+    if (Reflect.ownKeys(prototype).some((key) => key !== 'constructor' && key in kind.prototype))
+      return false;
+    prototype = Object.getPrototypeOf(prototype);
   }
-  return own !== null;
+  return prototype !== null;
 }

@@ -1,6 +1,6 @@
 /**
- * Layers from one tensor to one tensor as ONNX operations, as they compute in evaluation: dropout does nothing, batch
- * normalisation uses its running statistics.
+ * Layers from one tensor to one tensor as ONNX operations, as they compute in evaluation mode: dropout does nothing, batch
+ * normalisation uses running statistics.
  */
 import {
   BatchNorm1d,
@@ -24,14 +24,14 @@ import { ValueError } from '../../util/errors.js';
 import { computesAs } from './known-class.js';
 import type { OnnxGraph, Value } from './onnx-graph.js';
 
-/** x of two axes → the layer's result. */
+/** Translates a layer for x of two axes; throws if it is unknown. */
 export function translateLayer(g: OnnxGraph, layer: Module, x: Value): Value {
   const y = tryTranslateLayer(g, layer, x);
   if (y !== null) return y;
-  throw unsupported(layer);
+  throw unsupportedError(layer);
 }
 
-/** Null for a module that is no such layer. */
+/** Translates a layer; returns null for an unknown one. */
 export function tryTranslateLayer(g: OnnxGraph, layer: Module, x: Value): Value | null {
   if (computesAs(layer, Linear)) return linear(g, x, layer.weight, layer.bias);
   if (computesAs(layer, Dropout) || computesAs(layer, Identity)) return x;
@@ -43,10 +43,10 @@ export function tryTranslateLayer(g: OnnxGraph, layer: Module, x: Value): Value 
   return activation(g, layer, x);
 }
 
-export function unsupported(module: Module): ValueError {
+export function unsupportedError(module: Module): ValueError {
   const name = module.constructor.name;
   return new ValueError(
-    `exportOnnx: expected a model or layer that ONNX export knows, got ${name}. See docs/onnx.md for those it knows; a class that overrides their methods is another.`,
+    `exportOnnx: expected a model or layer that ONNX export supports, got ${name}. See docs/onnx.md for the list; a class that overrides their methods is not supported.`,
     { module: name },
   );
 }
@@ -57,7 +57,7 @@ export function linear(g: OnnxGraph, x: Value, weight: Tensor, bias: Tensor | nu
   return g.node('Gemm', inputs, { transB: { int: 1 } });
 }
 
-/** Rows divided by their length, or by 1e-12 if that is larger. */
+/** Divides rows by their length, or by 1e-12 if that is larger. */
 export function unitRows(g: OnnxGraph, y: Value): Value {
   const squares = g.node('ReduceSum', [g.node('Mul', [y, y]), g.integers([1])], { keepdims: { int: 1 } });
   return g.node('Div', [y, g.node('Sqrt', [g.node('Max', [squares, g.scalar(1e-24)])])]);
@@ -73,7 +73,7 @@ function activation(g: OnnxGraph, layer: Module, x: Value): Value | null {
   return computesAs(layer, Softplus) ? g.node('Softplus', [x]) : null;
 }
 
-/** x·Φ(x) by the error function: the operation Gelu is newer than our opset. */
+/** x·Φ(x) with the error function, since the operation Gelu is newer than our opset. */
 function gelu(g: OnnxGraph, x: Value): Value {
   const erf = g.node('Erf', [g.node('Mul', [x, g.scalar(Math.SQRT1_2)])]);
   const half = g.node('Mul', [x, g.scalar(0.5)]);

@@ -1,16 +1,17 @@
 /**
- * Message passing as ONNX operations: rows of sources gathered for every edge, reduced into destinations by scattering.
+ * Message passing as ONNX operations: rows of sources are gathered for each edge and reduced into destinations by scatter
+ * operations.
  *
- * Edges come as edge_index [2, E] (sources, destinations), in any order, with repeats. On a whole graph sources and
- * destinations are the same nodes; on a block the destinations are the first `num_dst` of its sources. Self loops that
- * layers add are not edges here: they enter as a dense term for the nodes without one, so no shape depends on data.
+ * Edges are edge_index [2, E] (sources, destinations), in any order, possibly with duplicates. On a whole graph sources and
+ * destinations are the same nodes; on a block the destinations are the first `num_dst` sources. Self loops that layers add
+ * are not edges here but a dense term for the nodes without one, so no shape depends on data.
  *
- * Scattering is by ScatterElements, which onnxruntime does in order. ScatterND is faster and needs less memory, but
- * onnxruntime runs it in parallel without care for equal ids, so sums are wrong on several threads; on one it is safe.
+ * The default is ScatterElements, which onnxruntime executes in order. ScatterND is faster and needs less memory, but
+ * onnxruntime runs it in parallel without synchronising equal ids, so sums are wrong with several threads.
  */
 import type { OnnxGraph, Value } from './onnx-graph.js';
 
-/** The smallest f32 that is finite: where maxima start. */
+/** The smallest finite f32, the start value of maxima. */
 const lowest = -3.4028234663852886e38;
 
 export type ScatterKind = 'elements' | 'nd';
@@ -18,18 +19,18 @@ export type ScatterKind = 'elements' | 'nd';
 export interface EdgeInputs {
   /** edge_index [2, E]. */
   readonly index: Value;
-  /** Rows of the sources, as a list of one number. */
+  /** Number of sources, as a list of one number. */
   readonly numSrc: Value;
-  /** The same of the destinations; null on a whole graph. */
+  /** Number of destinations, as a list of one number; null on a whole graph. */
   readonly numDst: Value | null;
-  /** [E], or null when all are 1. */
+  /** [E], or null if all are 1. */
   readonly weight: Value | null;
   /** [E, D], or null. */
   readonly features: Value | null;
   readonly scatter: ScatterKind;
 }
 
-/** Self loops of the nodes that have none: their share of a softmax or a sum. */
+/** Term of a softmax or a sum for the self loops of nodes that have none. */
 export interface LoopTerm {
   /** [Nd, H] */
   readonly score: Value;
@@ -41,11 +42,11 @@ export class Messages {
   readonly src: Value;
   readonly dst: Value;
   readonly isBlock: boolean;
-  /** Destinations, as a list of one number. */
+  /** Number of destinations, as a list of one number. */
   readonly numDst: Value;
   readonly #g: OnnxGraph;
   readonly #edges: EdgeInputs;
-  readonly #made = new Map<string, Value>();
+  readonly #values = new Map<string, Value>();
 
   constructor(g: OnnxGraph, edges: EdgeInputs) {
     this.#g = g;
@@ -68,7 +69,7 @@ export class Messages {
     return this.#once('weight', (g) => g.node('Unsqueeze', [weight, g.integers([1])]));
   }
 
-  /** The rows of a source-side tensor that belong to the destinations. */
+  /** Returns the rows of a tensor of sources that belong to the destinations. */
   dstRows(x: Value): Value {
     if (!this.isBlock) return x;
     const g = this.#g;
@@ -83,22 +84,22 @@ export class Messages {
     return this.#g.node('Gather', [x, this.dst]);
   }
 
-  /** Sums of edge rows by destination, [E, …] → [Nd, …], on top of `start` if there is one. */
+  /** Sums edge rows by destination, [E, …] → [Nd, …], starting from `start`. */
   sum(rows: Value, start: Value | null = null): Value {
     return this.#scatter(rows, 'add', start ?? this.#filled(rows, 0));
   }
 
-  /** Maxima of edge rows by destination, at least those of `start`; the lowest float where there is no edge. */
+  /** Returns the maxima of edge rows by destination, starting from `start`; the lowest float without edges. */
   max(rows: Value, start: Value | null = null): Value {
     return this.#scatter(rows, 'max', start ?? this.#filled(rows, lowest));
   }
 
-  /** Edges into each destination, [Nd, 1]. */
+  /** Returns the number of edges into each destination, [Nd, 1]. */
   counts(): Value {
     return this.#once('counts', () => this.sum(this.#ones()));
   }
 
-  /** 1 for destinations without a self loop, else 0: [Nd, 1]. */
+  /** Returns 1 for destinations without a self loop, else 0: [Nd, 1]. */
   missingLoops(): Value {
     return this.#once('missing', (g) => {
       const isLoop = g.node('Cast', [g.node('Equal', [this.src, this.dst])], { to: { int: 1 } });
@@ -107,7 +108,7 @@ export class Messages {
     });
   }
 
-  /** Sums, means or maxima of source rows over the edges, [Ns, F] → [Nd, F]; 0 where there is no edge. */
+  /** Aggregates source rows over the edges, [Ns, F] → [Nd, F]; 0 without edges. */
   aggregate(x: Value, reduce: 'sum' | 'mean' | 'max', weight: Value | null = null): Value {
     const g = this.#g;
     const sent = this.fromSrc(x);
@@ -121,7 +122,7 @@ export class Messages {
     return g.node('Div', [total, g.node('Max', [this.counts(), g.scalar(1)])]);
   }
 
-  /** Â x with symmetric normalisation, as `propagate` does on a whole graph. */
+  /** Returns Â x with symmetric normalisation, as `propagate` does on a whole graph. */
   propagate(x: Value, selfLoops: boolean): Value {
     const g = this.#g;
     const scale = this.#inverseRoots(selfLoops);
@@ -133,28 +134,29 @@ export class Messages {
   }
 
   /**
-   * Σ over the edges into v of softmax(score) · value: scores [E, H], values [E, H, D] → [Nd, H, D]; 0 where there is no
-   * edge. `loop` counts for destinations without a self loop.
+   * Returns Σ over the edges into v of softmax(score) · value: scores [E, H], values [E, H, D] → [Nd, H, D]; 0 without
+   * edges. `loop` is added for destinations without a self loop.
    */
   softmaxSum(scores: Value, values: Value, loop: LoopTerm | null): Value {
     const g = this.#g;
     const missing = loop === null ? null : g.node('Greater', [this.missingLoops(), g.scalar(0)]);
     const start = loop === null ? null : g.node('Where', [missing, loop.score, g.scalar(lowest)]);
     const most = this.max(scores, start);
-    const shares = g.node('Exp', [g.node('Sub', [scores, this.fromDst(most)])]);
-    const own =
+    const weights = g.node('Exp', [g.node('Sub', [scores, this.fromDst(most)])]);
+    const loopWeight =
       loop === null
         ? null
         : g.node('Where', [missing, g.node('Exp', [g.node('Sub', [loop.score, most])]), g.scalar(0)]);
-    const wide = (share: Value): Value => g.node('Unsqueeze', [share, g.integers([2])]);
-    const ownValue = loop === null || own === null ? null : g.node('Mul', [wide(own), loop.value]);
-    const total = this.sum(g.node('Mul', [wide(shares), values]), ownValue);
-    // The largest share is 1, so only destinations without edges have a smaller sum.
-    const sum = g.node('Max', [this.sum(shares, own), g.scalar(1e-30)]);
+    const wide = (weight: Value): Value => g.node('Unsqueeze', [weight, g.integers([2])]);
+    const loopValue =
+      loop === null || loopWeight === null ? null : g.node('Mul', [wide(loopWeight), loop.value]);
+    const total = this.sum(g.node('Mul', [wide(weights), values]), loopValue);
+    // The largest weight is 1, so only destinations without edges have a smaller sum.
+    const sum = g.node('Max', [this.sum(weights, loopWeight), g.scalar(1e-30)]);
     return g.node('Div', [total, wide(sum)]);
   }
 
-  /** d^(−½) of the weighted in-degrees, 0 where that is not positive: [Nd, 1]. */
+  /** Returns d^(−½) of the weighted in-degrees, 0 if a degree is not positive: [Nd, 1]. */
   #inverseRoots(selfLoops: boolean): Value {
     return this.#once(`roots ${selfLoops}`, (g) => {
       const start = selfLoops ? this.missingLoops() : null;
@@ -173,7 +175,7 @@ export class Messages {
     });
   }
 
-  /** [Nd, …] with the inner axes of edge rows. */
+  /** Returns a constant [Nd, …] with the inner axes of edge rows. */
   #filled(rows: Value, value: number): Value {
     const g = this.#g;
     const inner = g.node('Shape', [rows], { start: { int: 1 } });
@@ -185,18 +187,18 @@ export class Messages {
     const g = this.#g;
     const attributes = { reduction: { text: reduction } };
     if (this.#edges.scatter === 'nd') return g.node('ScatterND', [start, this.#ids(), rows], attributes);
-    // As one axis, which is three times as fast as the same along the first of several.
+    // Flattened to one axis, which is three times as fast as scattering along the first of several.
     const list = g.integers([-1]);
     const flat = g.node(
       'ScatterElements',
-      [g.node('Reshape', [start, list]), this.#places(rows), g.node('Reshape', [rows, list])],
+      [g.node('Reshape', [start, list]), this.#positions(rows), g.node('Reshape', [rows, list])],
       { ...attributes, axis: { int: 0 } },
     );
     return g.node('Reshape', [flat, g.node('Shape', [start])], { allowzero: { int: 1 } });
   }
 
-  /** Where each number of edge rows goes among those of the destinations: [E · width]. */
-  #places(rows: Value): Value {
+  /** Returns the position of each number of edge rows among those of the destinations: [E · width]. */
+  #positions(rows: Value): Value {
     const g = this.#g;
     const inner = g.node('Shape', [rows], { start: { int: 1 } });
     const width = g.node('ReduceProd', [inner], { keepdims: { int: 0 } });
@@ -205,16 +207,16 @@ export class Messages {
     return g.node('Reshape', [all, g.integers([-1])]);
   }
 
-  /** Destinations as a column, [E, 1]. */
+  /** Returns the destinations as a column, [E, 1]. */
   #ids(): Value {
     return this.#once('ids', (g) => g.node('Unsqueeze', [this.dst, g.integers([1])]));
   }
 
   #once(key: string, make: (g: OnnxGraph) => Value): Value {
-    let value = this.#made.get(key);
+    let value = this.#values.get(key);
     if (value === undefined) {
       value = make(this.#g);
-      this.#made.set(key, value);
+      this.#values.set(key, value);
     }
     return value;
   }

@@ -6,47 +6,47 @@ import { GAT, GCN, GIN, GraphSAGE, type LayeredModel } from '../../gnn/index.js'
 import type { Module } from '../../nn/index.js';
 import { tryTranslateConv } from './conv.js';
 import { computesAs } from './known-class.js';
-import { linear, translateLayer, unsupported } from './layers.js';
+import { linear, translateLayer, unsupportedError } from './layers.js';
 import type { Messages } from './messages.js';
 import type { OnnxGraph, Value } from './onnx-graph.js';
 
-/** The models of layers that are known; others may compute in ways of their own. */
+/** Returns whether a model is a known `LayeredModel`; custom ones may compute differently. */
 export function isLayered(model: Module): model is LayeredModel {
   return (
     computesAs(model, GCN) || computesAs(model, GraphSAGE) || computesAs(model, GAT) || computesAs(model, GIN)
   );
 }
 
-/** A graph layer that must be known. */
+/** Translates a graph layer; throws if it is unknown. */
 export function translateConv(g: OnnxGraph, messages: Messages, layer: Module, x: Value): Value {
   const y = tryTranslateConv({ g, messages }, layer, x);
-  if (y === null) throw unsupported(layer);
+  if (y === null) throw unsupportedError(layer);
   return y;
 }
 
-/** @param messages gives the edges of each layer: the same on a whole graph. */
+/** @param messages returns the edges of each layer; the same for all on a whole graph. */
 export function translateLayered(
   g: OnnxGraph,
   model: LayeredModel,
   messages: (layer: number) => Messages,
   x: Value,
 ): Value {
-  let known: Value[] = [];
+  let outputs: Value[] = [];
   let h = x;
   for (const [i, layer] of model.layers.entries()) {
     const edges = messages(i);
     const y = translateConv(g, edges, layer, h);
     const last = model.jump === null && i === model.layers.length - 1;
     h = last ? y : finishHidden(g, model, i, edges, h, y);
-    known = [...known.map((value) => edges.dstRows(value)), h];
+    outputs = [...outputs.map((value) => edges.dstRows(value)), h];
   }
   if (model.jump === null || model.lin === null) return h;
   const joined =
-    model.jump.mode === 'cat' ? g.node('Concat', known, { axis: { int: 1 } }) : g.node('Max', known);
+    model.jump.mode === 'cat' ? g.node('Concat', outputs, { axis: { int: 1 } }) : g.node('Max', outputs);
   return translateLayer(g, model.lin, joined);
 }
 
-/** Residual, normalisation, activation. */
+/** Applies residual, normalisation and activation. */
 function finishHidden(
   g: OnnxGraph,
   model: LayeredModel,

@@ -1,9 +1,9 @@
 /**
- * A computation under construction: inputs, constants, nodes, outputs, and in the end the bytes of an ONNX model. Values
- * are known by name. Knows the messages of the format (onnx.proto3) and nothing of graphs or layers.
+ * Builder of an ONNX model: inputs, constants, nodes, outputs, and finally the bytes (onnx.proto3). Values are identified by
+ * name. Independent of graphs and layers.
  *
- * Opset 18 is the first whose scatter operations take maxima; only operations of the standard domain are used, so every
- * runtime of that opset can run the models. All floats are 32 bits wide, all ids int64.
+ * Opset 18 is the first whose scatter operations support maxima; only operations of the standard domain are used, so any
+ * runtime of that opset can run the models. All floats are f32, all ids int64.
  */
 import type { Tensor } from '../../tensor/index.js';
 import { ValueError } from '../../util/errors.js';
@@ -12,7 +12,7 @@ import { ProtoWriter } from './proto-writer.js';
 /** The name of a tensor in the model. */
 export type Value = string;
 
-/** A size that is known, or the name of one that is not. */
+/** A known size, or the name of an unknown one. */
 export type Dim = number | string;
 
 export type ElementType = 'f32' | 'i64' | 'bool';
@@ -27,8 +27,8 @@ export type Attribute =
 const elementCodes: Readonly<Record<ElementType, number>> = { f32: 1, i64: 7, bool: 9 };
 const opset = 18;
 const irVersion = 8;
-/** What protocol buffers can hold. */
-const mostBytes = 2 ** 31 - 1;
+/** Size limit of protocol buffers. */
+const maxBytes = 2 ** 31 - 1;
 
 export interface ModelFacts {
   readonly name: string;
@@ -43,12 +43,12 @@ export class OnnxGraph {
   readonly #outputs: ProtoWriter[] = [];
   readonly #parameterNames: ReadonlyMap<Tensor, string>;
 
-  /** @param parameterNames what trained tensors are called. */
+  /** @param parameterNames names of trained tensors. */
   constructor(parameterNames: ReadonlyMap<Tensor, string> = new Map()) {
     this.#parameterNames = parameterNames;
   }
 
-  /** An input of the model; asked for again, the same one. */
+  /** Adds an input of the model, unless it exists. */
   input(name: string, type: ElementType, dims: readonly Dim[]): Value {
     if (!this.#inputs.has(name)) this.#inputs.set(name, valueInfo(name, type, dims));
     return name;
@@ -59,7 +59,7 @@ export class OnnxGraph {
     this.#outputs.push(valueInfo(name, 'f32', dims));
   }
 
-  /** The result of one operation; null stands for an input that is left out. */
+  /** Adds an operation and returns its result; null is an omitted input. */
   node(
     op: string,
     inputs: readonly (Value | null)[],
@@ -70,7 +70,7 @@ export class OnnxGraph {
     return name;
   }
 
-  /** A trained tensor under its own name. */
+  /** Adds a trained tensor under its name. */
   parameter(tensor: Tensor): Value {
     const name = this.#parameterNames.get(tensor) ?? `parameter_${this.#constants.size}`;
     return this.floats(tensor.dataSync() as ArrayLike<number>, tensor.shape, name);
@@ -90,7 +90,7 @@ export class OnnxGraph {
     return this.floats([value], []);
   }
 
-  /** A list of whole numbers, or one without axes. */
+  /** Adds a list of whole numbers, or a scalar. */
   integers(values: readonly number[] | number): Value {
     const list = typeof values === 'number' ? [values] : values;
     const shape = typeof values === 'number' ? [] : [list.length];
@@ -102,7 +102,7 @@ export class OnnxGraph {
     return name;
   }
 
-  /** The bytes of the model. */
+  /** Returns the bytes of the model. */
   finish({ name, producerVersion, metadata }: ModelFacts): Uint8Array {
     const graph = new ProtoWriter();
     for (const node of this.#nodes) graph.message(1, node);
@@ -118,9 +118,9 @@ export class OnnxGraph {
       .message(8, new ProtoWriter().text(1, '').integer(2, opset));
     for (const [key, value] of Object.entries(metadata))
       model.message(14, new ProtoWriter().text(1, key).text(2, value));
-    if (model.length > mostBytes)
+    if (model.length > maxBytes)
       throw new ValueError(
-        `exportOnnx: expected a model of at most ${mostBytes} bytes, got ${model.length}. ONNX files hold no more.`,
+        `exportOnnx: expected a model of at most ${maxBytes} bytes, got ${model.length}. ONNX files are limited to that size.`,
       );
     return model.finish();
   }

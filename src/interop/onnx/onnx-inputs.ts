@@ -1,4 +1,4 @@
-/** What an exported model takes, by name, for a graph or the blocks of a sample: views that `toOrt` hands over. */
+/** Inputs of an exported model, by name, for a graph or the blocks of a sample, as views for `toOrt`. */
 import { Block, type Graph, SparseMatrix } from '../../graph/index.js';
 import type { Tensor } from '../../tensor/index.js';
 import { expected, ValueError } from '../../util/errors.js';
@@ -6,16 +6,17 @@ import { checkOptionNames } from '../../util/option-names.js';
 import { TensorView } from '../tensor-view.js';
 
 export interface OnnxInputOptions {
-  /** For a model that was exported with `edgeWeight`. */
+  /** Set for a model that was exported with `edgeWeight`. */
   readonly edgeWeight?: boolean;
   /** Features of the edges, by edge id; for layers with an `edgeDim`. */
   readonly edgeAttr?: Tensor;
 }
 
 /**
- * Inputs of a model from `exportOnnx`. A tensor's view holds its memory until it is released; a sparse matrix is made dense.
+ * Returns the inputs of a model from `exportOnnx`. The view of a tensor holds its memory until it is released; a sparse
+ * matrix is converted to a dense one.
  *
- * @param graphs a whole graph, or with `blocks` one block for each layer, the outermost first.
+ * @param graphs a whole graph, or with `blocks` one block per layer, the outermost first.
  * @example
  * const inputs = onnxInputs(graph, features);
  * const feeds = Object.fromEntries(Object.entries(inputs).map(([name, view]) => [name, toOrt(ort, view)]));
@@ -60,7 +61,7 @@ function checkBlock(block: Block, i: number): void {
     );
 }
 
-/** [2, E] i64, sources first. */
+/** Returns the edges as [2, E] i64, sources first. */
 function edgeIndex({ src, dst }: { readonly src: Int32Array; readonly dst: Int32Array }): TensorView {
   const ids = new BigInt64Array(2 * src.length);
   for (let e = 0; e < src.length; e++) {

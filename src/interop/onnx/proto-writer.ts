@@ -1,6 +1,6 @@
 /**
- * Writes protocol-buffer messages: fields with their numbers, in the order of the calls. Only what ONNX models need:
- * whole numbers, 32-bit floats, text, bytes and messages within messages. Reads nothing.
+ * Writes protocol-buffer messages: fields with their numbers, in the order of the calls. Supports what ONNX models need:
+ * integers, 32-bit floats, text, bytes and nested messages.
  *
  * Format: https://protobuf.dev/programming-guides/encoding/.
  */
@@ -10,14 +10,14 @@ const delimited = 2;
 const fixed32 = 5;
 
 export class ProtoWriter {
-  readonly #parts: Uint8Array[] = [];
+  readonly #chunks: Uint8Array[] = [];
   #length = 0;
 
   get length(): number {
     return this.#length;
   }
 
-  /** A whole number of at most 53 bits; negative ones take ten bytes, as the format wants it. */
+  /** Writes an integer of at most 53 bits; negative ones take ten bytes, as the format requires. */
   integer(field: number, value: number): this {
     this.#tag(field, varint);
     return this.#push(Uint8Array.from(varintBytes(value)));
@@ -44,16 +44,16 @@ export class ProtoWriter {
   message(field: number, inner: ProtoWriter): this {
     this.#tag(field, delimited);
     this.#push(Uint8Array.from(varintBytes(inner.#length)));
-    for (const part of inner.#parts) this.#push(part);
+    for (const chunk of inner.#chunks) this.#push(chunk);
     return this;
   }
 
   finish(): Uint8Array {
     const out = new Uint8Array(this.#length);
     let at = 0;
-    for (const part of this.#parts) {
-      out.set(part, at);
-      at += part.length;
+    for (const chunk of this.#chunks) {
+      out.set(chunk, at);
+      at += chunk.length;
     }
     return out;
   }
@@ -63,13 +63,13 @@ export class ProtoWriter {
   }
 
   #push(bytes: Uint8Array): this {
-    this.#parts.push(bytes);
+    this.#chunks.push(bytes);
     this.#length += bytes.length;
     return this;
   }
 }
 
-/** Seven bits a byte, the lowest first. */
+/** Encodes seven bits per byte, the lowest first. */
 function varintBytes(value: number): number[] {
   const bytes: number[] = [];
   let rest = BigInt.asUintN(64, BigInt(value));

@@ -1,4 +1,4 @@
-/** How wide the input and the result of a module are, where it says so. */
+/** Widths of the input and the output of a module, if known. */
 import {
   GATConv,
   GATv2Conv,
@@ -12,7 +12,7 @@ import {
 import { BatchNorm1d, LayerNorm, Linear, MLP, type Module, Sequential } from '../../nn/index.js';
 
 export interface Widths {
-  /** null: any, or not known. */
+  /** null if any width is accepted, or unknown. */
   readonly input: number | null;
   readonly output: number | null;
 }
@@ -25,8 +25,8 @@ export function widthsOf(module: Module): Widths {
     const output = lin === null ? widthsOf(layers[layers.length - 1]).output : lin.outFeatures;
     return { input: widthsOf(layers[0]).input, output };
   }
-  if (module instanceof MLP) return chained(module.linears);
-  if (module instanceof Sequential) return chained(module.layers);
+  if (module instanceof MLP) return chainWidths(module.linears);
+  if (module instanceof Sequential) return chainWidths(module.layers);
   if (module instanceof Linear) return { input: module.inFeatures, output: module.outFeatures };
   if (module instanceof LayerNorm || module instanceof BatchNorm1d)
     return { input: module.features, output: module.features };
@@ -45,8 +45,8 @@ function convWidths(layer: Module): Widths {
   return anyWidth;
 }
 
-/** The first width that is known from either end: activations and dropout have none of their own. */
-function chained(modules: readonly Module[]): Widths {
+/** Returns the first known width from either end, since activations and dropout accept any width. */
+function chainWidths(modules: readonly Module[]): Widths {
   const all = modules.map(widthsOf);
   return {
     input: all.find(({ input }) => input !== null)?.input ?? null,

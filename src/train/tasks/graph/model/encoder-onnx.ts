@@ -6,7 +6,7 @@
  * outgoing ones, and both for both; the metadata `skein.neighbors` says which.
  */
 import { finishModel, namesOf, type OnnxOptions } from '../../../../interop/onnx/export-onnx.js';
-import { linear, translateLayer, unsupported } from '../../../../interop/onnx/layers.js';
+import { linear, translateLayer, unsupportedError } from '../../../../interop/onnx/layers.js';
 import { Messages } from '../../../../interop/onnx/messages.js';
 import { translateConv } from '../../../../interop/onnx/models.js';
 import { OnnxGraph, type Value } from '../../../../interop/onnx/onnx-graph.js';
@@ -24,8 +24,8 @@ export function exportEncoderOnnx(
 ): Uint8Array {
   checkOptionNames('exportEncoderOnnx', options, { metadata: true, scatter: true });
   const { encoder, featurizer } = model;
-  if (!(encoder instanceof GeneralEncoder)) throw unsupported(encoder);
-  if (featurizer !== null) throw unsupported(featurizer);
+  if (!(encoder instanceof GeneralEncoder)) throw unsupportedError(encoder);
+  if (featurizer !== null) throw unsupportedError(featurizer);
   const g = new OnnxGraph(namesOf(encoder));
   const stages = new StageWriter(g, encoder, options);
   const y = encoder.stages.reduce<Value[]>((before, stage) => stages.write(stage, before), []);
@@ -65,7 +65,7 @@ class StageWriter {
     if (layer instanceof GnnLayer)
       return translateConv(this.#g, this.#edges(before[j]), layer.conv, before[j]);
     if (layer instanceof InputLayer) return this.#columns(layer);
-    if (!(layer instanceof DenseLayer || layer instanceof ReductionLayer)) throw unsupported(layer);
+    if (!(layer instanceof DenseLayer || layer instanceof ReductionLayer)) throw unsupportedError(layer);
     const joined =
       before.length === 1 ? before[0] : this.#g.node('Concat', [...before], { axis: { int: 1 } });
     return layer.lin === null ? joined : linear(this.#g, joined, layer.lin.weight, layer.lin.bias);
