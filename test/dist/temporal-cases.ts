@@ -7,7 +7,7 @@ import {
   type Communicator,
   DistributedStore,
   type Division,
-  divideByPlace,
+  divideByPosition,
   NodeOwners,
   WorkerLoader,
   WorkerRuntime,
@@ -94,7 +94,7 @@ export function workerRig(comm: Communicator, file: string, options: WorkerRigOp
   const negatives = new TemporalNegatives(graph, { pool, seed: 3, amount: 2 });
   const loader = (chunks: number): WorkerLoader =>
     new WorkerLoader(graph, {
-      ...{ comm, mailbox, division: options.division ?? divideByPlace(chunks, comm.size) },
+      ...{ comm, mailbox, division: options.division ?? divideByPosition(chunks, comm.size) },
       sampler: new TemporalNeighborSampler(graph, {
         ...{ fanouts: sampling.neighbor, strategy: sampling.strategy, propTime: sampling.prop_time, seed: 1 },
         ...(sampling.history > 1 ? { history: sampling.history, duration: sampling.duration } : {}),
@@ -169,7 +169,7 @@ export const temporalCases: readonly TemporalCase[] = [
         ...{ algo: 'ldg', numParts: 8 },
       });
       return trainAndJudge(
-        workerRig(comm, dropping[0][1], { owners: NodeOwners.ofParts(master, 8, comm.size) }),
+        workerRig(comm, dropping[0][1], { owners: NodeOwners.fromPartitions(master, 8, comm.size) }),
       );
     },
   },

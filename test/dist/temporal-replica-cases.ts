@@ -22,7 +22,7 @@ const width = 2;
 
 function makeBox(comm: Communicator, more: Partial<ReplicaStoreOptions> = {}, slots = 1) {
   let store: ReplicaStore | undefined;
-  const owners = NodeOwners.inTurn(12, comm.size);
+  const owners = NodeOwners.roundRobin(12, comm.size);
   const box = new SharedMailBox({
     numNodes: 12,
     memoryParam: { type: 'node', dim_out: width, mailbox_size: slots },
@@ -49,7 +49,7 @@ async function repeats(comm: Communicator, file: string, kind: 'stale' | 'local'
     ...{ algo: 'speed', numParts: comm.size, hotRatio: 0.2 },
   });
   const outcome = (): Promise<string> => {
-    const owners = NodeOwners.ofParts(master, comm.size, comm.size);
+    const owners = NodeOwners.fromPartitions(master, comm.size, comm.size);
     return trainAndJudge(
       workerRig(comm, file, {
         division: divideByOwner((row) => edgeOwner[row]),

@@ -16,7 +16,7 @@ const model = newModel();
 
 // pdata = partition_load("PATH/{}".format(dataname), algo="metis_for_tgnn")
 const pdata = await partitionLoad(path, { algo: algo as PartitionAlgorithm, features: 'all' });
-const owners = NodeOwners.ofParts(pdata.master, pdata.numParts, comm.size);
+const owners = NodeOwners.fromPartitions(pdata.master, pdata.numParts, comm.size);
 // mailbox = SharedMailBox(pdata.ids.shape[0], memory_param, dim_edge_feat=pdata.edge_attr.shape[1] if …)
 const mailbox = new SharedMailBox({
   numNodes: pdata.ids.length,
@@ -31,8 +31,8 @@ const loader = new WorkerLoader(pdata.graph, {
   division: divideByOwner((row) => pdata.edgeOwner[row]),
 });
 let events = 0;
-for await (const { parts } of loader.epoch(0)) {
-  const [batch] = parts;
+for await (const { chunks } of loader.epoch(0)) {
+  const [batch] = chunks;
   if (batch === null) {
     mailbox.commit(emptyDelta(mailbox));
     continue;

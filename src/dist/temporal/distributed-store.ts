@@ -1,9 +1,9 @@
 /**
- * The rows of a mailbox shared out among workers: each node's lie with its owner. Reading asks the owners for all rows of a
- * step at once; a change is cut to one row per node, each row goes to its owner and nowhere else, and the owner merges what
- * came by the greatest (time, event). So what is read and what is stored has the bits that one worker would have.
+ * The rows of a mailbox, distributed over workers: the owner of a node holds its row. A read fetches all rows of a step from their
+ * owners in one exchange. A delta is reduced to one row per node, each row is sent to its owner only, and the owner merges the rows
+ * by the greatest (time, event). So reads and stored rows have the bits that one worker would have.
  *
- * All calls are collective. A change that an owner refuses ends that worker with the reason, and so the job.
+ * All calls are collective. A delta that an owner rejects ends that worker with the reason, and so the job.
  */
 import type { TypedArray } from '../../native/index.js';
 import type { PlainDelta } from '../../temporal/mailbox/check-delta.js';
@@ -22,9 +22,9 @@ import { gatherDelta, gatherOwned, ownedSizes, pickNodes } from './owned-arrays.
 import { routeDelta } from './route-delta.js';
 import { exchangeOffsets, startRows } from './row-exchange.js';
 
-/** Rows that left this worker since the beginning, without those it owns itself. */
+/** Rows that this worker has sent to others. */
 export interface StoreTraffic {
-  /** Rows that other workers asked for. */
+  /** Rows that other workers requested. */
   readonly readRows: number;
   readonly memoryRows: number;
   readonly mailRows: number;
@@ -94,10 +94,10 @@ export class DistributedStore implements StateStore {
     // With one worker the rows are the nodes.
     if (this.#comm.size === 1) return this.#local.read(lists, whole);
     const { nodes, positions } = this.#index.unique(lists);
-    const { rows, offsets, places } = this.#owners.split(nodes);
+    const { rows, offsets, positions: order } = this.#owners.split(nodes);
     const arrays = this.#fetch(rows, offsets);
     return lists.map((ids, i) => {
-      const at = positions[i].map((position) => places[position]);
+      const at = positions[i].map((position) => order[position]);
       return readRows(arrays, this.#sizes, at, ids.slice(), whole);
     });
   }
@@ -129,18 +129,18 @@ export class DistributedStore implements StateStore {
     return gatherDelta(this.#comm, delta);
   }
 
-  /** Rows of the owners' arrays, in the order asked for. */
+  /** Fetches rows of the owners' arrays, in the order of the request. */
   #fetch(rows: Int32Array, offsets: Int32Array): ReadArrays {
     const comm = this.#comm;
-    const [asked] = exchangeOffsets(comm, [offsets]);
-    const ids = startRows(comm, { rows, offsets, width: 1 }, asked);
+    const [requested] = exchangeOffsets(comm, [offsets]);
+    const ids = startRows(comm, { rows, offsets, width: 1 }, requested);
     ids.handle.wait();
-    this.#traffic.readRows += ids.into.length - (asked[comm.rank + 1] - asked[comm.rank]);
+    this.#traffic.readRows += ids.into.length - (requested[comm.rank + 1] - requested[comm.rank]);
     const [read] = this.#local.read([ids.into], null);
     const widths = stateWidths(this.#sizes);
     const handles: CommHandle[] = [];
     const send = <T extends TypedArray>(name: StateName, from: T): T => {
-      const out = { rows: from as unknown as Float32Array, offsets: asked, width: widths[name] };
+      const out = { rows: from as unknown as Float32Array, offsets: requested, width: widths[name] };
       const { into, handle } = startRows(comm, out, offsets);
       handles.push(handle);
       return into as unknown as T;

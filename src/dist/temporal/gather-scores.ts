@@ -1,9 +1,11 @@
-/** Rows that workers computed for their events of a batch, in the order of the batch, on every worker. */
 import { kernels } from '../../native/index.js';
 import type { Communicator } from '../comm/communicator.js';
 import type { WorkerBatch } from './worker-loader.js';
 
-/** @param rows of this worker's parts that have events, each [events · width]. */
+/**
+ * Returns the rows that all workers computed for their events of a batch, in the order of the batch, on every worker.
+ * @param rows of this worker's chunks that have events, each [events · width].
+ */
 export function gatherByPosition(
   comm: Communicator,
   { eventRows, division }: WorkerBatch,
@@ -12,11 +14,11 @@ export function gatherByPosition(
 ): Float32Array {
   const all = new Float32Array(eventRows.length * width);
   if (all.length === 0) return all;
-  const own = new Float32Array(rows.reduce((sum, part) => sum + part.length, 0));
+  const own = new Float32Array(rows.reduce((sum, { length }) => sum + length, 0));
   let at = 0;
-  for (const part of rows) {
-    own.set(part, at);
-    at += part.length;
+  for (const chunk of rows) {
+    own.set(chunk, at);
+    at += chunk.length;
   }
   const positions = Array.from({ length: comm.size }, (_, q) =>
     division.positions(eventRows, q).flatMap((p) => [...p]),

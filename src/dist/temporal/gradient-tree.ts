@@ -1,7 +1,7 @@
 /**
- * Gradients of the parts of a batch, added in a fixed tree: ((g₀ + g₁) + (g₂ + g₃)) + … over all parts of all workers. A
- * worker adds its own branch, `allReduce` the rest, which is the same tree when the number of workers and that of their
- * parts are powers of two. One array holds all gradients, then for each parameter how many parts gave it one, then sums.
+ * Gradients of the chunks of a batch, added in a fixed tree: ((g₀ + g₁) + (g₂ + g₃)) + … over all chunks of all workers. A worker
+ * adds its own branch, `allReduce` the rest, which is the same tree if the numbers of workers and of their chunks are powers of two.
+ * One array holds all gradients, then per parameter the number of chunks that have a gradient for it, then sums.
  */
 import { binaryCode, type FloatArray, kernels } from '../../native/index.js';
 import { fromTypedArray, type Tensor } from '../../tensor/index.js';
@@ -11,12 +11,12 @@ import type { CommHandle, Communicator } from '../comm/communicator.js';
 export class GradientTree {
   readonly #comm: Communicator;
   readonly #params: readonly Tensor[];
-  /** Where each parameter's gradient begins; the last is where all end. */
+  /** Offset of each parameter's gradient; the last entry is the end. */
   readonly #offsets: number[] = [0];
   readonly #numSums: number;
   readonly #free: FloatArray[] = [];
 
-  /** @param numSums numbers that are summed beside the gradients. */
+  /** @param numSums numbers that are summed together with the gradients. */
   constructor(comm: Communicator, params: Iterable<Tensor>, numSums = 0) {
     this.#comm = comm;
     this.#params = [...params];
@@ -25,15 +25,15 @@ export class GradientTree {
   }
 
   /**
-   * Sums over all parts of all workers. Every branch leaves the gradients of one part at the parameters and returns its
-   * sums; a null branch has nothing. The array is this object's again after `apply`.
+   * Starts the sum over all chunks of all workers. Every branch leaves the gradients of one chunk at the parameters and returns its
+   * sums; a null branch has none. `apply` takes the array back.
    */
   start(branches: readonly ((() => readonly number[]) | null)[]): { sum: FloatArray; handle: CommHandle } {
     const sum = this.#branch(branches, 0, branches.length);
     return { sum, handle: this.#comm.allReduceAsync(sum) };
   }
 
-  /** Gives the parameters the gradients of `sum`, none to those that no part had one for; returns the sums. */
+  /** Sets the gradients of the parameters from `sum`, none where no chunk had one; returns the sums. */
   apply(sum: FloatArray): number[] {
     const end = this.#offsets[this.#params.length];
     for (const [i, p] of this.#params.entries()) {

@@ -1,6 +1,6 @@
-/** Event streams on several workers: memory and mail with their owners, parts of batches, steps. */
+/** Event streams on several workers: stores of memory and mail, division of batches, steps. */
 export { DistributedStore, type DistributedStoreOptions, type StoreTraffic } from './distributed-store.js';
-export { type Division, divideByOwner, divideByPlace } from './division.js';
+export { type Division, divideByOwner, divideByPosition } from './division.js';
 export { NodeOwners, type OwnedRows } from './node-owners.js';
 export { ReplicaStore, type ReplicaStoreOptions } from './replica-store.js';
 export { SeparateStore } from './separate-store.js';

@@ -1,4 +1,4 @@
-/** Finds for each node the latest of the replicas that went their own ways. */
+/** Finds the latest of the diverged replicas of each node. */
 import type { TypedArray } from '../../native/index.js';
 import { latestSlot } from '../../temporal/mailbox/check-delta.js';
 import { isEarlier } from '../../temporal/mailbox/merge.js';
@@ -13,8 +13,8 @@ interface Stamps {
 }
 
 /**
- * Collective: of every node the row of the worker whose (time, event) of memory is the greatest, then of mail; of equals
- * that of the lowest rank. Stamps go to all, then every row once from its winner to all others.
+ * Returns for every node the row of the worker with the greatest (time, event) of memory, then of mail; among equals that of the
+ * lowest rank. Collective: stamps are gathered first, then every row is sent once, from its winner to all others.
  */
 export function latestReplicas(
   comm: Communicator,

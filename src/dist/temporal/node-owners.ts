@@ -1,7 +1,6 @@
 /**
- * Which worker keeps the state of which node, and where in its arrays. All workers hold the same table, so that a request
- * can name rows of the owner's arrays. An owner's nodes lie in ascending order of their ids; nodes that come later are dealt
- * out in turn.
+ * Which worker owns which node, and in which row of its arrays. All workers hold the same table, so that a request can name rows of
+ * the owner's arrays. The rows of an owner are in ascending order of node ids; later nodes are assigned round robin.
  */
 import { checkInteger, expected, ShapeError, ValueError } from '../../util/errors.js';
 
@@ -10,8 +9,8 @@ export interface OwnedRows {
   /** Rows of the owners' arrays. */
   readonly rows: Int32Array;
   readonly offsets: Int32Array;
-  /** Place in `rows` of each of the ids. */
-  readonly places: Int32Array;
+  /** Position in `rows` of each of the ids. */
+  readonly positions: Int32Array;
 }
 
 export class NodeOwners {
@@ -30,24 +29,24 @@ export class NodeOwners {
     this.#number(0);
   }
 
-  /** Nodes dealt out in turn: neighbours in number, often alike busy, are spread. */
-  static inTurn(numNodes: number, size: number): NodeOwners {
+  /** Assigns nodes round robin: nodes with similar ids, which are often similarly active, get different owners. */
+  static roundRobin(numNodes: number, size: number): NodeOwners {
     return new NodeOwners(
       Int32Array.from({ length: numNodes }, (_, v) => v % size),
       size,
     );
   }
 
-  /** Consecutive nodes to each worker, as many to each as possible. */
+  /** Assigns consecutive nodes to each worker, about the same number to each. */
   static ranges(numNodes: number, size: number): NodeOwners {
     const owners = Int32Array.from({ length: numNodes }, (_, v) => Math.floor((v * size) / numNodes));
     return new NodeOwners(owners, size);
   }
 
-  /** From the part of every node, consecutive parts to each worker. */
-  static ofParts(master: Int32Array, numParts: number, size: number): NodeOwners {
+  /** Assigns consecutive partitions to each worker. @param master the partition of every node. */
+  static fromPartitions(master: Int32Array, numParts: number, size: number): NodeOwners {
     if (numParts % size !== 0) {
-      const advice = 'Cut the stream into a multiple of the workers.';
+      const advice = 'Partition the stream into a multiple of the workers.';
       throw new ValueError(
         expected('NodeOwners', `a multiple of ${size} workers`, 'numParts', numParts, advice),
       );
@@ -62,7 +61,7 @@ export class NodeOwners {
     return this.#owners.length;
   }
 
-  /** Number of nodes that a worker keeps. */
+  /** Returns the number of nodes of a worker. */
   count(worker: number): number {
     return this.#counts[worker];
   }
@@ -71,7 +70,7 @@ export class NodeOwners {
     return this.#owners[node];
   }
 
-  /** Nodes of a worker, in the order of its rows. */
+  /** Returns the nodes of a worker, in the order of its rows. */
   nodesOf(worker: number): Int32Array {
     const nodes = new Int32Array(this.#counts[worker]);
     for (let v = 0; v < this.#owners.length; v++) if (this.#owners[v] === worker) nodes[this.#rows[v]] = v;
@@ -99,13 +98,13 @@ export class NodeOwners {
     for (let q = 0; q < this.size; q++) offsets[q + 1] += offsets[q];
     const next = offsets.slice();
     const rows = new Int32Array(ids.length);
-    const places = new Int32Array(ids.length);
+    const positions = new Int32Array(ids.length);
     for (let i = 0; i < ids.length; i++) {
-      const place = next[this.#owners[ids[i]]]++;
-      rows[place] = this.#rows[ids[i]];
-      places[i] = place;
+      const position = next[this.#owners[ids[i]]]++;
+      rows[position] = this.#rows[ids[i]];
+      positions[i] = position;
     }
-    return { rows, offsets, places };
+    return { rows, offsets, positions };
   }
 
   #number(from: number): void {

@@ -1,4 +1,4 @@
-/** The arrays of a mailbox from and to its owners, whole: for snapshots, which are the same for any number of workers. */
+/** Gathers the arrays of a mailbox from their owners, for snapshots, which are the same for any number of workers. */
 import { kernels, type TypedArray } from '../../native/index.js';
 import type { PlainDelta } from '../../temporal/mailbox/check-delta.js';
 import {
@@ -31,7 +31,7 @@ export function ownedSizes(
   );
 }
 
-/** The rows of all nodes, from those that each worker owns, on every worker. */
+/** Returns the rows of all nodes on every worker, from the rows that each worker owns. */
 export function gatherOwned(
   comm: Communicator,
   owners: NodeOwners,
@@ -41,13 +41,13 @@ export function gatherOwned(
   const workers = Array.from({ length: comm.size }, (_, q) => owners.nodesOf(q));
   return eachArray(sizes, (name, width) => {
     const all = new (stateType(sizes, name))(sizes.numNodes * width);
-    const parts = comm.allGather(own[name] as Float32Array);
-    for (const [q, nodes] of workers.entries()) putNodes(all, parts[q], nodes, width);
+    const gathered = comm.allGather(own[name] as Float32Array);
+    for (const [q, nodes] of workers.entries()) putNodes(all, gathered[q], nodes, width);
     return all;
   });
 }
 
-/** The rows of some nodes. */
+/** Returns the rows of some nodes. */
 export function pickNodes(
   sizes: StateSizes,
   arrays: Readonly<Record<string, TypedArray>>,
@@ -61,12 +61,12 @@ export function pickNodes(
   });
 }
 
-/** Writes rows of some nodes into arrays of all. */
+/** Writes the rows of some nodes into the array of all nodes. */
 export function putNodes(all: TypedArray, rows: TypedArray, nodes: Int32Array, width: number): void {
   if (rows.length > 0) kernels().putRows(rows, nodes, all, nodes.length, width * all.BYTES_PER_ELEMENT);
 }
 
-/** Makes every array, given its name and the elements of a row. */
+/** Makes every array from its name and the number of elements per row. */
 export function eachArray(
   sizes: StateSizes,
   make: (name: StateName, width: number) => TypedArray,
@@ -75,7 +75,7 @@ export function eachArray(
   return Object.fromEntries(stateNames.map((name) => [name, make(name, widths[name])])) as NamedArrays;
 }
 
-/** The changes of all workers as one, in the order of ranks. */
+/** Joins the deltas of all workers, in the order of ranks. */
 export function gatherDelta(comm: Communicator, delta: PlainDelta): PlainDelta {
   const names = Object.keys(delta) as (keyof PlainDelta)[];
   const entries = names.map((name) => [name, gatherAll(comm, delta[name] as Float32Array)]);

@@ -1,11 +1,11 @@
 /**
- * Rows with their owners, but the busiest nodes (shared ones) on every worker: a worker reads and changes its replica of
- * them at once and tells the others only of changes that `SyncFilter` finds worth it. What is told travels while the next
- * batch is computed and is taken in after it, at the same step in every run: results repeat, but they depend on the
- * number of workers, and replicas may differ by any amount until `settle`.
+ * Rows with their owners, except that the most active nodes (the shared ones) have a replica on every worker. A worker reads and
+ * changes its replicas immediately and broadcasts only the changes that `SyncFilter` selects. A broadcast is in flight while the next
+ * batch is computed and is applied after it, at the same step in every run: results repeat, but they depend on the number of workers,
+ * and replicas may differ by any amount until `settle`.
  *
- * `settle` makes all replicas equal: of each node the replica with the greatest (time, event) of memory, then of mail, is
- * that of all, its owner's in particular. The opt-in stale mode; after Hotspot Memory Sharing (MemShare, PVLDB 18(9), 2025).
+ * `settle` makes all replicas equal: the replica with the greatest (time, event) of memory, then of mail, replaces the others. This is
+ * the opt-in stale mode, after Hotspot Memory Sharing (MemShare, PVLDB 18(9), 2025).
  */
 import type { TypedArray } from '../../native/index.js';
 import type { SyncCounts } from '../../temporal/index.js';
@@ -22,10 +22,10 @@ import { NodeIndex } from '../../temporal/node-index.js';
 import { fromTypedArray } from '../../tensor/index.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import type { Communicator } from '../comm/communicator.js';
+import { broadcastDelta, type PendingDelta } from './broadcast-delta.js';
 import { DistributedStore, type DistributedStoreOptions } from './distributed-store.js';
 import { joinRead } from './join-read.js';
 import { latestReplicas } from './latest-replicas.js';
-import { type News, sendNews } from './news.js';
 import { gatherDelta, type NamedArrays, ownedSizes, pickNodes, putNodes } from './owned-arrays.js';
 
 export interface ReplicaStoreOptions extends DistributedStoreOptions {
@@ -36,7 +36,7 @@ export interface ReplicaStoreOptions extends DistributedStoreOptions {
   readonly maxSkip?: number;
 }
 
-/** A change in two: of shared nodes, by their place among these, and of others. */
+/** A delta in two: rows of shared nodes, by their index in the list of shared nodes, and rows of others. */
 interface Halves {
   readonly shared: PlainDelta;
   readonly others: PlainDelta;
@@ -47,7 +47,7 @@ export class ReplicaStore implements StateStore {
   readonly #comm: Communicator;
   readonly #owned: DistributedStore;
   readonly #shared: Int32Array;
-  readonly #places: Int32Array;
+  readonly #indexOf: Int32Array;
   readonly #replicas: LocalStore;
   readonly #filter: SyncFilter;
   readonly #combine: 'last' | 'mean';
@@ -55,8 +55,8 @@ export class ReplicaStore implements StateStore {
   readonly #index: NodeIndex;
   #sizes: StateSizes;
   #halves: (Halves & { readonly delta: PlainDelta }) | null = null;
-  #news: News | null = null;
-  /** Features of events as they were given last: news that come at the end need them as well. */
+  #incoming: PendingDelta | null = null;
+  /** The features of the last `write`, for rows that arrive after it. */
   #features: Float32Array | null = null;
 
   constructor(sizes: StateSizes, combine: 'last' | 'mean', options: ReplicaStoreOptions) {
@@ -74,13 +74,13 @@ export class ReplicaStore implements StateStore {
     const foreign = sharedNodes.filter((node) => owners.ownerOf(node) !== comm.rank).length;
     this.#sizes = ownedSizes('ReplicaStore', sizes, owners, owners.count(comm.rank) + foreign);
     this.#owned = new DistributedStore(this.#sizes, combine, { comm, owners });
-    this.#places = new Int32Array(this.numNodes).fill(-1);
-    for (const [place, node] of sharedNodes.entries()) this.#places[node] = place;
+    this.#indexOf = new Int32Array(this.numNodes).fill(-1);
+    for (const [index, node] of sharedNodes.entries()) this.#indexOf[node] = index;
     const own = { ...sizes, numNodes: sharedNodes.length };
-    this.#replicas = new LocalStore(own, combine, (place) => sharedNodes[place]);
+    this.#replicas = new LocalStore(own, combine, (index) => sharedNodes[index]);
     this.#index = new NodeIndex(this.numNodes);
     this.#filter = new SyncFilter({
-      ...{ numNodes: own.numNodes, sharedNodes: sharedNodes.map((_, place) => place), width: sizes.width },
+      ...{ numNodes: own.numNodes, sharedNodes: sharedNodes.map((_, index) => index), width: sizes.width },
       ...(minDistance === undefined ? {} : { minDistance }),
       ...(maxSkip === undefined ? {} : { maxSkip }),
     });
@@ -102,7 +102,7 @@ export class ReplicaStore implements StateStore {
     return this.#comm.rank === 0;
   }
 
-  /** Changes of shared nodes that this worker told the others, or kept to itself. */
+  /** Number of changes to shared nodes that this worker broadcast, and that it did not. */
   get counts(): SyncCounts {
     return this.#filter.counts;
   }
@@ -112,15 +112,15 @@ export class ReplicaStore implements StateStore {
   }
 
   reset(): void {
-    this.#news?.wait();
-    this.#news = null;
+    this.#incoming?.wait();
+    this.#incoming = null;
     this.#halves = null;
     this.#owned.reset();
     this.#replicas.reset();
     this.#filter.reset();
   }
 
-  /** New nodes are nobody's replicas. */
+  /** New nodes are not shared. */
   grow(numNodes: number): void {
     this.#owned.grow(numNodes);
     this.#sizes = { ...this.#sizes, numNodes };
@@ -128,10 +128,13 @@ export class ReplicaStore implements StateStore {
 
   read(lists: readonly Int32Array[], whole: WholeFeatures | null): MailBoxRows[] {
     const { nodes, positions } = this.#index.unique(lists);
-    const isShared = (node: number): boolean => this.#place(node) >= 0;
+    const isShared = (node: number): boolean => this.#sharedIndex(node) >= 0;
     const others = nodes.filter((node) => !isShared(node));
     const [theirs] = this.#owned.read([others], null);
-    const [replicas] = this.#replicas.read([nodes.filter(isShared).map((node) => this.#place(node))], null);
+    const [replicas] = this.#replicas.read(
+      [nodes.filter(isShared).map((node) => this.#sharedIndex(node))],
+      null,
+    );
     const arrays = joinRead(theirs, replicas);
     for (const rows of [theirs, replicas]) disposeRows(rows);
     let next = 0;
@@ -154,14 +157,14 @@ export class ReplicaStore implements StateStore {
     const { shared, others } = this.#halves?.delta === delta ? this.#halves : this.#split(delta);
     this.#halves = null;
     this.#features = features;
-    this.#takeNews();
+    this.#applyIncoming();
     this.#owned.write(where, others, features);
     this.#replicas.write(where, this.#replicas.current(shared), features);
-    this.#news = sendNews(this.#comm, this.#sizes.width, this.#worthTelling(shared));
+    this.#incoming = broadcastDelta(this.#comm, this.#sizes.width, this.#selectChanges(shared));
   }
 
   settle(): void {
-    this.#takeNews();
+    this.#applyIncoming();
     const replicas = this.#replicas.copy();
     const sizes = { ...this.#sizes, numNodes: this.#shared.length };
     this.#setReplicas(latestReplicas(this.#comm, sizes, replicas));
@@ -178,8 +181,8 @@ export class ReplicaStore implements StateStore {
   }
 
   load(arrays: Readonly<Record<string, TypedArray>>): void {
-    this.#news?.wait();
-    this.#news = null;
+    this.#incoming?.wait();
+    this.#incoming = null;
     this.#halves = null;
     this.#owned.load(arrays);
     this.#setReplicas(pickNodes(this.#sizes, arrays, this.#shared));
@@ -189,48 +192,48 @@ export class ReplicaStore implements StateStore {
     return gatherDelta(this.#comm, delta);
   }
 
-  /** All workers have these, so that each knows what the others know. */
+  /** Sets replicas that are equal on all workers, and tells the filter so. */
   #setReplicas(arrays: NamedArrays): void {
     this.#replicas.load(arrays);
     const memory = Float32Array.from(arrays.memory as Float32Array);
-    const places = this.#shared.map((_, place) => place);
-    this.#filter.markSent(places, fromTypedArray(memory, [places.length, this.#sizes.width]));
+    const indices = this.#shared.map((_, index) => index);
+    this.#filter.markSent(indices, fromTypedArray(memory, [indices.length, this.#sizes.width]));
   }
 
-  #place(node: number): number {
-    return node < this.#places.length ? this.#places[node] : -1;
+  #sharedIndex(node: number): number {
+    return node < this.#indexOf.length ? this.#indexOf[node] : -1;
   }
 
   #split(delta: PlainDelta): Halves {
     const latest = this.#combine === 'last' ? latestRows(delta, this.#finder) : delta;
     const rows = (ids: Int32Array, shared: boolean): Int32Array =>
-      Int32Array.from(ids.keys()).filter((row) => this.#place(ids[row]) >= 0 === shared);
+      Int32Array.from(ids.keys()).filter((row) => this.#sharedIndex(ids[row]) >= 0 === shared);
     const { nodes, mailNodes } = latest;
     const shared = pickDelta(latest, rows(nodes, true), rows(mailNodes, true));
-    const toPlaces = (ids: Int32Array): Int32Array => ids.map((node) => this.#place(node));
+    const toIndices = (ids: Int32Array): Int32Array => ids.map((node) => this.#sharedIndex(node));
     return {
-      shared: { ...shared, nodes: toPlaces(shared.nodes), mailNodes: toPlaces(shared.mailNodes) },
+      shared: { ...shared, nodes: toIndices(shared.nodes), mailNodes: toIndices(shared.mailNodes) },
       others: pickDelta(latest, rows(nodes, false), rows(mailNodes, false)),
     };
   }
 
-  /** What came from the other workers since the last change. What was overtaken here meanwhile is dropped. */
-  #takeNews(): void {
-    const news = this.#news;
-    this.#news = null;
-    if (news === null) return;
-    this.#replicas.write('refresh', this.#replicas.current(news.wait()), this.#features);
+  /** Applies the rows that other workers broadcast at the last write, except those that are older than the replicas here. */
+  #applyIncoming(): void {
+    const incoming = this.#incoming;
+    this.#incoming = null;
+    if (incoming === null) return;
+    this.#replicas.write('refresh', this.#replicas.current(incoming.wait()), this.#features);
   }
 
-  /** Rows that the filter lets through, with their nodes' mail; mail without a change of memory always is. */
-  #worthTelling(shared: PlainDelta): PlainDelta {
+  /** Returns the rows that the filter selects, with the mail of their nodes; mail without a change of memory is always selected. */
+  #selectChanges(shared: PlainDelta): PlainDelta {
     const merged = latestRows(shared, this.#finder);
     const memory = fromTypedArray(Float32Array.from(merged.memory), [merged.nodes.length, this.#sizes.width]);
-    const told = this.#filter.select(merged.nodes, memory);
-    const kept = new Set(merged.nodes);
-    for (const row of told) kept.delete(merged.nodes[row]);
+    const selected = this.#filter.select(merged.nodes, memory);
+    const unsent = new Set(merged.nodes);
+    for (const row of selected) unsent.delete(merged.nodes[row]);
     const rowsOf = (ids: Int32Array): Int32Array =>
-      Int32Array.from(ids.keys()).filter((row) => !kept.has(ids[row]));
+      Int32Array.from(ids.keys()).filter((row) => !unsent.has(ids[row]));
     return pickDelta(shared, rowsOf(shared.nodes), rowsOf(shared.mailNodes));
   }
 }

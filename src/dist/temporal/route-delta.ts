@@ -1,6 +1,6 @@
 /**
- * Every row of a change to the owner of its node, once. Two phases: numbers of rows, then the rows. What arrives is in the
- * order of ranks, with rows of the owner's arrays in place of nodes; the outcome of the merge does not depend on it.
+ * Sends every row of a delta to the owner of its node, once, in two phases: numbers of rows, then the rows. They arrive in the order
+ * of ranks, with rows of the owner's arrays in place of nodes; the result of the merge does not depend on the order.
  */
 import { kernels, type TypedArray } from '../../native/index.js';
 import type { PlainDelta } from '../../temporal/mailbox/check-delta.js';
@@ -9,9 +9,9 @@ import type { NodeOwners, OwnedRows } from './node-owners.js';
 import { exchangeOffsets, startRows } from './row-exchange.js';
 
 export interface RoutedDelta {
-  /** What came for nodes of this worker. */
+  /** Rows that arrived for nodes of this worker. */
   readonly own: PlainDelta;
-  /** Rows that went to other workers. */
+  /** Number of rows that were sent to other workers. */
   readonly memoryRows: number;
   readonly mailRows: number;
 }
@@ -39,9 +39,9 @@ export function routeDelta(
     return into as unknown as T;
   };
   const memoryRows = <T extends TypedArray>(rows: T, w: number): T =>
-    start(sorted(rows, memory.places, w), memory, memoryIn, w);
+    start(reorder(rows, memory.positions, w), memory, memoryIn, w);
   const mailRows = <T extends TypedArray>(rows: T, w: number): T =>
-    start(sorted(rows, mail.places, w), mail, mailIn, w);
+    start(reorder(rows, mail.positions, w), mail, mailIn, w);
   const own = {
     nodes: start(memory.rows, memory, memoryIn, 1),
     memory: memoryRows(delta.memory, width),
@@ -53,14 +53,15 @@ export function routeDelta(
     mailEvents: mailRows(delta.mailEvents, 1),
   };
   for (const handle of handles) handle.wait();
-  const away = ({ offsets, rows }: OwnedRows): number =>
+  const countSent = ({ offsets, rows }: OwnedRows): number =>
     rows.length - (offsets[comm.rank + 1] - offsets[comm.rank]);
-  return { own, memoryRows: away(memory), mailRows: away(mail) };
+  return { own, memoryRows: countSent(memory), mailRows: countSent(mail) };
 }
 
-/** Row i goes to `places[i]`. */
-function sorted<T extends TypedArray>(rows: T, places: Int32Array, width: number): T {
+/** Moves row i to `positions[i]`. */
+function reorder<T extends TypedArray>(rows: T, positions: Int32Array, width: number): T {
   const out = new (rows.constructor as new (length: number) => T)(rows.length);
-  if (out.length > 0) kernels().putRows(rows, places, out, places.length, width * rows.BYTES_PER_ELEMENT);
+  if (out.length > 0)
+    kernels().putRows(rows, positions, out, positions.length, width * rows.BYTES_PER_ELEMENT);
   return out;
 }

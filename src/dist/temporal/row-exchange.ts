@@ -1,7 +1,7 @@
 /**
- * Rows of several arrays between all workers: numbers of rows first, then every array as one exchange, all under way at
- * once. Nothing is packed: pieces leave from the arrays they lie in and arrive where they stay, in the order of ranks.
- * A worker without rows joins with empty pieces.
+ * Exchanges rows of several arrays between all workers: numbers of rows first, then one exchange per array, all in flight at the same
+ * time. Nothing is packed: slices of the arrays are sent and received in place, in the order of ranks. A worker without rows takes part
+ * with empty slices.
  */
 
 import { allocateLike } from '../comm/comm-checks.js';
@@ -11,11 +11,11 @@ import type { CommArray, CommHandle, Communicator } from '../comm/communicator.j
 export interface Outgoing<T extends CommArray> {
   readonly rows: T;
   readonly offsets: Int32Array;
-  /** Elements of a row. */
+  /** Elements per row. */
   readonly width: number;
 }
 
-/** Offsets of the rows that come from each worker, for several lists of rows at once. */
+/** Returns the offsets of the rows that each worker sends, for several lists of rows in one exchange. */
 export function exchangeOffsets(comm: Communicator, lists: readonly Int32Array[]): Int32Array[] {
   const { size } = comm;
   const sends = Array.from({ length: size }, (_, q) =>
@@ -30,26 +30,26 @@ export function exchangeOffsets(comm: Communicator, lists: readonly Int32Array[]
   });
 }
 
-/** Starts sending; `into` gets the rows that come, `incoming` says how many from each worker. */
+/** Starts to send; `into` receives the rows, `incoming` are their offsets by worker. */
 export function startRows<T extends CommArray>(
   comm: Communicator,
   { rows, offsets, width }: Outgoing<T>,
   incoming: Int32Array,
 ): { readonly into: T; readonly handle: CommHandle } {
   const into = allocateLike(rows, incoming[comm.size] * width);
-  const handle = comm.exchange(pieces(rows, offsets, width), pieces(into, incoming, width));
+  const handle = comm.exchange(slicesOf(rows, offsets, width), slicesOf(into, incoming, width));
   return { into, handle };
 }
 
-/** The piece of each worker. */
-function pieces<T extends CommArray>(rows: T, offsets: Int32Array, width: number): T[] {
+/** Returns the slice of each worker. */
+function slicesOf<T extends CommArray>(rows: T, offsets: Int32Array, width: number): T[] {
   return Array.from(
     { length: offsets.length - 1 },
     (_, q) => rows.subarray(offsets[q] * width, offsets[q + 1] * width) as T,
   );
 }
 
-/** The arrays of all workers, one after the other. */
+/** Concatenates the arrays of all workers, in the order of ranks. */
 export function gatherAll<T extends CommArray>(comm: Communicator, data: T): T {
   const parts = comm.allGather(data);
   const all = allocateLike(

@@ -1,7 +1,7 @@
 /**
- * Memory and mail without exchange: every worker keeps the state of all nodes as its own events made it. Only `settle`, at
- * the ends of parts and before a checkpoint, brings them together: of every node the state that its owner has. Cheap, and
- * blind to what other workers saw in between; results depend on the number of workers.
+ * Memory and mail without exchange: every worker keeps rows of all nodes, changed by its own events only. `settle`, at the ends of
+ * splits and before a checkpoint, replaces the rows of every node by those of its owner. Cheap, but a worker does not see events of
+ * other workers in between; results depend on the number of workers.
  */
 import type { TypedArray } from '../../native/index.js';
 import type { PlainDelta } from '../../temporal/mailbox/check-delta.js';

@@ -1,7 +1,7 @@
 /**
- * Batches of a stream for one of several workers: the boundaries of batches are those of one worker, and of each batch this
- * one gets its parts. Neighbours of the next batch are sampled while this one is computed; the state of all parts is read
- * in one exchange when the batch is asked for, after the commit of the one before.
+ * Batches of a stream for one of several workers: the boundaries of batches are those of one process, and this worker gets its chunks
+ * of each batch. Neighbours of the next batch are sampled while this one is computed; memory and mail of all chunks are read in one
+ * exchange when the batch is requested, after the commit of the previous one.
  */
 import type { TemporalGraph } from '../../graph/index.js';
 import { BatchMaker, range, type SampledPairs } from '../../temporal/batch-maker.js';
@@ -13,17 +13,17 @@ import { checkOptionNames } from '../../util/option-names.js';
 import type { Communicator } from '../comm/communicator.js';
 import type { Division } from './division.js';
 
-/** A batch of all workers, and what this one computes of it. */
+/** A batch of all workers, with the chunks of this one. */
 export interface WorkerBatch extends EventBatch {
   /** The events of all workers. */
   readonly eventRows: Int32Array;
   readonly epoch: number;
   readonly step: number;
   readonly division: Division;
-  /** Negatives of each event. */
+  /** Number of negatives per event. */
   readonly amount: number;
-  /** Parts of this worker; null where a part has no events. */
-  readonly parts: readonly (TemporalBatch | null)[];
+  /** Chunks of this worker; null for a chunk without events. */
+  readonly chunks: readonly (TemporalBatch | null)[];
 }
 
 export interface WorkerLoaderOptions extends TemporalLoaderOptions {
@@ -61,7 +61,7 @@ export class WorkerLoader implements TemporalBatches<WorkerBatch> {
     return this.#plan.numEvents;
   }
 
-  /** The batches of an epoch, from batch `from` on. All workers go through them together. */
+  /** Yields the batches of an epoch, from batch `from` on. Collective. */
   async *epoch(epoch: number, from = 0): AsyncGenerator<WorkerBatch> {
     const boundaries = this.#plan.boundaries(epoch);
     const rowsOf = (step: number): Int32Array => {
@@ -74,12 +74,13 @@ export class WorkerLoader implements TemporalBatches<WorkerBatch> {
     for (let step = from; next !== null; step++) {
       const now: Promise<(SampledPairs | null)[]> = next;
       next = step + 1 < count ? this.#start(rowsOf(step + 1), epoch, step + 1) : null;
-      // Failures of the one ahead are met when its turn comes; until then they are not unhandled.
+      // A failure of the next batch is thrown when that batch is requested; until then it must not count as unhandled.
       next?.catch(() => undefined);
       const batch = this.#make(await now, rowsOf(step), epoch, step);
       yield batch;
       if (this.#options.recycle === true)
-        for (const part of batch.parts) if (part !== null && part.state !== null) disposeRows(part.state);
+        for (const chunk of batch.chunks)
+          if (chunk !== null && chunk.state !== null) disposeRows(chunk.state);
     }
   }
 
@@ -92,20 +93,20 @@ export class WorkerLoader implements TemporalBatches<WorkerBatch> {
     const { division, negatives } = this.#options;
     const made = this.#maker.makeEach(sampled.filter((one) => one !== null));
     let next = 0;
-    const parts = sampled.map((one) => (one === null ? null : made[next++]));
-    return { eventRows, epoch, step, division, amount: negatives?.amount ?? 0, parts };
+    const chunks = sampled.map((one) => (one === null ? null : made[next++]));
+    return { eventRows, epoch, step, division, amount: negatives?.amount ?? 0, chunks };
   }
 
   /** Sampling begins before this returns. */
   #start(eventRows: Int32Array, epoch: number, step: number): Promise<(SampledPairs | null)[]> {
     const { comm, division, negatives, sampler } = this.#options;
-    const parts = division.positions(eventRows, comm.rank).map(async (positions) => {
+    const chunks = division.positions(eventRows, comm.rank).map(async (positions) => {
       if (positions.length === 0) return null;
       const rows = positions.map((i) => eventRows[i]);
       const pairs = this.#maker.pairs(rows, negatives?.draw(rows, { epoch }) ?? new Int32Array(0));
       const roots = this.#maker.roots(pairs);
       return { pairs, roots, sample: await sampler.sampleAsync(roots, { epoch, step }) };
     });
-    return Promise.all(parts);
+    return Promise.all(chunks);
   }
 }

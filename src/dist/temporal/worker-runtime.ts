@@ -1,10 +1,10 @@
 /**
- * Steps of a temporal model on several workers. The order is that of `TemporalRuntime`: state from before the batch → scores
- * → loss and gradients of each part → gradients of all parts → step → the change of all parts is committed. Every worker has
- * the whole model and ends each step with the same parameters.
+ * Steps of a temporal model on several workers. The order is that of `TemporalRuntime`: memory from before the batch → scores → loss
+ * and gradients of each chunk → gradients of all chunks → step → the deltas of all chunks are committed. Every worker has the whole
+ * model and ends each step with the same parameters.
  *
- * What is random in a part (dropout) depends on (seed, epoch, step, part) alone; the shared generator stays where it was.
- * So with a division by place the number of workers plays no part in any bit.
+ * Random numbers of a chunk (dropout) depend on (seed, epoch, step, chunk) alone; the global generator is not advanced. So with a
+ * division by position every bit is independent of the number of workers.
  */
 import { clipGradNorm } from '../../nn/index.js';
 import type {
@@ -70,7 +70,7 @@ export class WorkerRuntime implements TemporalSteps<WorkerBatch> {
     this.#random = new Random(options.seed ?? 0, dropoutStream);
   }
 
-  /** Learns from a batch, then commits it. The loss is the mean over the events of all workers. */
+  /** Trains on a batch, then commits it. The loss is the mean over the events of all workers. */
   train(batch: WorkerBatch): { readonly loss: number } {
     const { optimizer, maxGradNorm = 0, comm } = this.#options;
     if (optimizer === undefined || optimizer === null)
@@ -81,19 +81,19 @@ export class WorkerRuntime implements TemporalSteps<WorkerBatch> {
     const changes: PlainDelta[] = [];
     const before = randomState();
     const draws = this.#random.split(batch.epoch).split(batch.step);
-    const branches = batch.parts.map((part, i) =>
-      part === null
+    const branches = batch.chunks.map((chunk, i) =>
+      chunk === null
         ? null
         : (): number[] => {
-            setRandomState(draws.split(comm.rank * batch.division.partsEach + i).state());
-            return [this.#learn(part, part.eventRows.length / batch.eventRows.length, changes)];
+            setRandomState(draws.split(comm.rank * batch.division.chunksPerWorker + i).state());
+            return [this.#learn(chunk, chunk.eventRows.length / batch.eventRows.length, changes)];
           },
     );
     const { sum, handle } = this.#tree.start(branches);
     setRandomState(before);
     return scope(() => {
       const delta = this.mailbox === null ? null : this.#join(this.mailbox, changes);
-      // What will be refused must not have moved the parameters.
+      // A delta that will be rejected must not have changed the parameters.
       if (delta !== null) this.mailbox?.check(delta);
       handle.wait();
       const [loss] = this.#tree.apply(sum);
@@ -107,7 +107,7 @@ export class WorkerRuntime implements TemporalSteps<WorkerBatch> {
   /** Scores a batch without learning, then commits it; all workers get the scores of all its events. */
   evaluate(batch: WorkerBatch): StepResult {
     const results: StepResult[] = [];
-    this.#forward(batch, (part, out) => results.push(finiteScores(null, this.model.score(out, part))));
+    this.#forward(batch, (chunk, out) => results.push(finiteScores(null, this.model.score(out, chunk))));
     const gather = (rows: readonly Float32Array[], width: number): Float32Array =>
       gatherByPosition(this.#options.comm, batch, rows, width);
     return {
@@ -123,18 +123,18 @@ export class WorkerRuntime implements TemporalSteps<WorkerBatch> {
     };
   }
 
-  /** Takes events into memory and mail without scoring them. */
+  /** Commits a batch without scoring it. */
   observe(batch: WorkerBatch): void {
     if (this.mailbox !== null) this.#forward(batch, () => undefined);
   }
 
-  /** Embeddings of the sources of a batch, each at the time of its event, row by row [B·d]; then commits it. */
+  /** Returns the embeddings of the sources of a batch, each at the time of its event, row-major [B·d]; then commits it. */
   embed(batch: WorkerBatch): Float32Array {
     const rows: Float32Array[] = [];
     let width = 0;
-    this.#forward(batch, (part, out) => {
+    this.#forward(batch, (chunk, out) => {
       width = out.embeddings.shape[1];
-      rows.push(Float32Array.from(gatherRows(out.embeddings, part.srcRoots).dataSync() as Float32Array));
+      rows.push(Float32Array.from(gatherRows(out.embeddings, chunk.srcRoots).dataSync() as Float32Array));
     });
     // A worker without events does not know the width.
     const most = Int32Array.of(width);
@@ -142,30 +142,30 @@ export class WorkerRuntime implements TemporalSteps<WorkerBatch> {
     return gatherByPosition(this.#options.comm, batch, rows, most[0]);
   }
 
-  /** Leaves the gradients of a part at the parameters; returns its share of the loss. */
-  #learn(part: TemporalBatch, share: number, changes: PlainDelta[]): number {
+  /** Leaves the gradients of a chunk at the parameters; returns its contribution to the loss. */
+  #learn(chunk: TemporalBatch, fraction: number, changes: PlainDelta[]): number {
     return scope(() => {
-      const out = this.model.forward(part);
-      const scores = this.model.score(out, part);
-      const loss = mul(this.model.loss?.(scores, part) ?? pairLoss(scores), share);
+      const out = this.model.forward(chunk);
+      const scores = this.model.score(out, chunk);
+      const loss = mul(this.model.loss?.(scores, chunk) ?? pairLoss(scores), fraction);
       const step = finiteScores(loss, scores);
-      if (this.mailbox !== null) changes.push(this.#change(this.mailbox, part, out));
+      if (this.mailbox !== null) changes.push(this.#change(this.mailbox, chunk, out));
       this.#options.optimizer?.zeroGrad();
       backward(loss);
       return step.loss;
     });
   }
 
-  #forward(batch: WorkerBatch, use: (part: TemporalBatch, out: TemporalOutput) => void): void {
+  #forward(batch: WorkerBatch, use: (chunk: TemporalBatch, out: TemporalOutput) => void): void {
     this.#mode(false);
     const changes: PlainDelta[] = [];
     noGrad(() => {
-      for (const part of batch.parts)
-        if (part !== null)
+      for (const chunk of batch.chunks)
+        if (chunk !== null)
           scope(() => {
-            const out = this.model.forward(part);
-            use(part, out);
-            if (this.mailbox !== null) changes.push(this.#change(this.mailbox, part, out));
+            const out = this.model.forward(chunk);
+            use(chunk, out);
+            if (this.mailbox !== null) changes.push(this.#change(this.mailbox, chunk, out));
           });
       scope(() => {
         if (this.mailbox !== null) this.mailbox.commit(this.#join(this.mailbox, changes));
@@ -173,9 +173,9 @@ export class WorkerRuntime implements TemporalSteps<WorkerBatch> {
     });
   }
 
-  /** A copy of what the part changes, which outlives its tensors. */
-  #change(mailbox: SharedMailBox, part: TemporalBatch, out: TemporalOutput): PlainDelta {
-    const delta = stateDelta(mailbox, part, out, this.#mail);
+  /** Returns a copy of the delta of a chunk, which outlives its tensors. */
+  #change(mailbox: SharedMailBox, chunk: TemporalBatch, out: TemporalOutput): PlainDelta {
+    const delta = stateDelta(mailbox, chunk, out, this.#mail);
     const plain = { ...delta, memory: delta.memory.floats, mail: delta.mail.floats };
     return joinDeltas([plain], delta.memory.dtype as 'f32');
   }
@@ -194,5 +194,5 @@ export class WorkerRuntime implements TemporalSteps<WorkerBatch> {
   }
 }
 
-/** Keeps these draws apart from others with the same seed. */
+/** Separates these draws from others with the same seed. */
 const dropoutStream = 0x64726f70;

@@ -8,7 +8,7 @@ import {
   DistributedStore,
   type Division,
   divideByOwner,
-  divideByPlace,
+  divideByPosition,
   NodeOwners,
   ReplicaStore,
   SeparateStore,
@@ -92,10 +92,10 @@ export function checkChunks({ distributed }: TemporalRunConfig, workers: number)
 }
 
 function exactSharing({ graph }: OpenedStream, comm: Communicator, chunks: number): Sharing {
-  const owners = NodeOwners.inTurn(graph.numNodes, comm.size);
+  const owners = NodeOwners.roundRobin(graph.numNodes, comm.size);
   return {
-    train: divideByPlace(chunks, comm.size),
-    judge: divideByPlace(comm.size, comm.size),
+    train: divideByPosition(chunks, comm.size),
+    judge: divideByPosition(comm.size, comm.size),
     store: (sizes, combine) => new DistributedStore(sizes, combine, { comm, owners }),
   };
 }
@@ -143,6 +143,6 @@ function byParts(
   const { master, edgeOwner, sharedNodes } = partitionTemporal(graph, {
     ...{ algo, hotRatio, numParts: comm.size, trainEnd: split.trainEnd },
   });
-  const owners = NodeOwners.ofParts(master, comm.size, comm.size);
+  const owners = NodeOwners.fromPartitions(master, comm.size, comm.size);
   return { owners, sharedNodes, division: divideByOwner((row) => edgeOwner[row]) };
 }
