@@ -73,7 +73,7 @@ describe('samplers of a program', () => {
     expect((await trainQuietly(given('own-all', one), own)).losses).toEqual(all.losses);
     expect((await trainQuietly(given('few', one))).losses).not.toEqual(all.losses);
     await expect(trainQuietly(given('idle', one), negatives)).rejects.toThrow(
-      'trainRun: expected nothing for samplers.negatives, got "a sampler". The batches of this run have none',
+      'trainRun: expected nothing for samplers.negatives, got "a sampler". The batches of this run do not use one',
     );
     const group = new WorkerGroup({ comm: { rank: 0, size: 2 } as never });
     await expect(trainRun({ config: given('idle', one), samplers: own, group })).rejects.toThrow(

@@ -1,19 +1,19 @@
-/** Where the best state of a training is kept, and how it comes back. */
+/** Keeping and restoring the best state of a training. */
 import type { Tensor } from '../tensor/index.js';
 import { unscoped } from '../tensor/scope.js';
 import type { FitState } from './fit.js';
 import type { Durable, SavedState } from './task.js';
 
 export interface BestKeeper {
-  /** Keeps the state as it is now, in place of an earlier one. */
+  /** Keeps the current state and drops the previous one. */
   keep(state: FitState): Promise<void>;
-  /** Brings it back at the end of a training; false when the task has it already. */
+  /** Restores the kept state at the end of training. Returns false if the task has it already. */
   restore(state: FitState): Promise<boolean>;
-  /** Gives the memory back. */
+  /** Releases memory. */
   release?(): void;
 }
 
-/** Keeps parameters and state as copies in memory, and not the optimiser: nothing is trained after the best state. */
+/** Copies parameters and state in memory. The optimiser is not kept, because nothing is trained afterwards. */
 export function keepInMemory(task: Durable): BestKeeper {
   let parameters: Record<string, Tensor> | null = null;
   let saved: SavedState | null = null;
@@ -28,7 +28,7 @@ export function keepInMemory(task: Durable): BestKeeper {
       release();
       parameters = copies(current);
       saved = { tensors: copies(tensors), state: structuredClone(state) };
-      // Handles on the memory of the model, which would hold it on a device for good.
+      // These handles would keep the model's device memory alive.
       for (const t of Object.values(current)) t.dispose();
     },
     async restore() {

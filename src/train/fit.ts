@@ -11,7 +11,7 @@ import { checkOptionNames } from '../util/option-names.js';
 import { type BestKeeper, keepInMemory } from './best-state.js';
 import type { Cursor, Metrics, Position, StepBatch, Task } from './task.js';
 
-/** What an epoch has done so far. */
+/** Progress within an epoch. */
 export interface EpochProgress {
   readonly batches: number;
   readonly items: number;
@@ -35,7 +35,7 @@ export interface BestResult {
   readonly value: number;
 }
 
-/** What `fit` resumes from, and what a checkpoint says of it. */
+/** The state of the loop: `fit` resumes from it, and a checkpoint stores it. */
 export interface FitState {
   readonly position: Position;
   readonly progress: EpochProgress;
@@ -46,17 +46,17 @@ export interface FitState {
   readonly validation: Metrics;
 }
 
-/** What may happen between two batches. */
+/** An action between two batches. */
 export type Request = 'continue' | 'save' | 'stop';
 
-/** Called as training goes on, in this order; results do not depend on them. */
+/** Callbacks during training, in the order of their calls; they do not affect results. */
 export interface FitHooks {
   /** Before the batches of an epoch (from 1). */
   onEpochStart?(epoch: number, items: number, done: number): void;
   onStep?(progress: EpochProgress, step: { readonly items: number; readonly loss: number }): void;
-  /** Asked after every batch. `save` calls `onSave`, `stop` ends training; all workers must give the same answer. */
+  /** Called after every batch. `save` calls `onSave`, `stop` ends training; all workers must return the same value. */
   request?(state: FitState): Request;
-  /** No batch is under way. */
+  /** Called while no batch is in flight. */
   onSave?(state: FitState): Promise<void>;
   onEpoch?(record: FitEpoch): void | Promise<void>;
   onEvaluation?(epoch: number, metrics: Metrics, seconds: number): void | Promise<void>;
@@ -70,40 +70,40 @@ export interface StageTimer {
 }
 
 export interface FitOptions extends FitHooks {
-  /** Train until so many epochs are done, those before `from` included. Default 1. */
+  /** Total number of epochs, including those before `from`. Default 1. */
   readonly epochs?: number;
   readonly from?: Partial<FitState>;
-  /** Evaluate the validation split every so many epochs, and after the last; 0: never. Default 1. */
+  /** Evaluate the validation split every this many epochs, and after the last one; 0: never. Default 1. */
   readonly evaluateEvery?: number;
   /**
-   * The metric of early stopping and of the best state; later ones decide where the first are equal. Default: the task's
-   * headline. `loss` is that of training, unless evaluation gives one.
+   * The metric for early stopping and the best state; later ones in a list break ties. Default: the task's headline. `loss`
+   * is the training loss, unless evaluation returns one.
    */
   readonly metric?: string | readonly string[];
-  /** Metrics of which less is better, beside those of the task and `loss`, `mr`, `mse`, `rmse`, `mae`, `nll`, `perplexity`. */
+  /** Further metrics for which lower is better. Known: the task's, `loss`, `mr`, `mse`, `rmse`, `mae`, `nll`, `perplexity`. */
   readonly lowerIsBetter?: readonly string[];
-  /** Stop after so many evaluations without improvement. Default: never. */
+  /** Stop after this many evaluations without improvement. Default: never. */
   readonly patience?: number;
-  /** By how much a value must improve. Default 0. */
+  /** The least improvement that counts. Default 0. */
   readonly minDelta?: number;
-  /** Factor of the learning rates in an epoch, from 0. */
+  /** Returns the factor of the learning rates in an epoch (from 0). */
   readonly schedule?: (epoch: number, epochs: number) => number;
-  /** Keeps the best state: in memory, elsewhere, or nowhere. Default: in memory where `patience` is given. */
+  /** Where the best state is kept. Default: `memory` with `patience`, else `none`. */
   readonly best?: BestKeeper | 'memory' | 'none';
-  /** Evaluates the validation split in place of the task, which it may ask. */
+  /** Replaces the task's evaluation of the validation split. */
   readonly evaluate?: () => Promise<Metrics>;
-  /** Ends training, before the next epoch, with its reason. */
+  /** Aborts training before the next epoch. */
   readonly signal?: { throwIfAborted(): void };
   readonly timings?: StageTimer;
 }
 
 export interface FitResult extends FitState {
-  /** Epochs that are done. */
+  /** Finished epochs. */
   readonly epochs: number;
   readonly stopped: 'finished' | 'early' | 'interrupted';
   /** Mean training loss of the last epoch. */
   readonly loss: number;
-  /** Whether the task has the state of the best epoch now. */
+  /** Whether the state of the best epoch was restored. */
   readonly restored: boolean;
 }
 
@@ -111,7 +111,7 @@ const noProgress: EpochProgress = { batches: 0, items: 0, loss: 0 };
 
 const untimed: StageTimer = { timeAsync: (_stage, work) => work() };
 
-/** Trains a task. It ends with the best state where one is kept. */
+/** Trains a task. Restores the best state at the end, where one is kept. */
 export async function fit<B extends object>(task: Task<B>, options: FitOptions = {}): Promise<FitResult> {
   checkOptionNames('fit', options, {
     ...{
@@ -131,7 +131,7 @@ export async function fit<B extends object>(task: Task<B>, options: FitOptions =
   return new Fit(task, options).run();
 }
 
-/** Plain JavaScript may give anything. */
+/** Throws unless `task` has the methods of a task: callers may be plain JavaScript. */
 function checkTask(task: Partial<Task> | null | undefined): void {
   const lacking = (['train', 'evaluate', 'snapshot', 'restore'] as const).find(
     (name) => typeof task?.[name] !== 'function',
@@ -152,7 +152,7 @@ class Fit<B extends object> {
   #position: Position;
   #progress: EpochProgress;
   #best: BestResult | null;
-  /** Values of the best evaluation by metric; of a resumed training the first is known. */
+  /** Values of the best evaluation, by metric; after resuming only the first is known. */
   #bestValues: readonly number[];
   #stale: number;
   #validation: Metrics;
@@ -168,7 +168,7 @@ class Fit<B extends object> {
     const { from = {}, patience = Number.POSITIVE_INFINITY } = options;
     this.#position = from.position ?? { epoch: 0, step: 0 };
     this.#progress = from.progress ?? noProgress;
-    // An evaluation without a value is never the best; checkpoints of older versions may have one.
+    // Checkpoints of older versions may have NaN here, which is never the best.
     this.#best = isValue(from.best?.value) ? (from.best ?? null) : null;
     this.#bestValues = this.#best === null ? [] : [this.#best.value];
     this.#stale = from.stale ?? 0;
@@ -212,7 +212,7 @@ class Fit<B extends object> {
     return { ...this.#state, epochs: this.#position.epoch, stopped, loss: this.#loss, restored: false };
   }
 
-  /** The rest of an epoch; false when a request ended it. */
+  /** Trains the rest of an epoch. Returns false if a request ended it. */
   async #epoch(): Promise<boolean> {
     const { batches } = this.#task;
     const { timings = untimed, ...hooks } = this.#options;
@@ -263,7 +263,7 @@ class Fit<B extends object> {
     if (!Number.isFinite(loss))
       throw markCollective(
         new StateError(
-          `training: expected a finite loss, got ${loss} in epoch ${epoch + 1}, batch ${step + 1}. Lower the learning rates, or look for values that are not finite in the features.`,
+          `training: expected a finite loss, got ${loss} in epoch ${epoch + 1}, batch ${step + 1}. Lower the learning rates, or check the features for values that are not finite.`,
         ),
       );
     this.#position = { epoch, ...((batch as StepBatch).after ?? { step: step + 1 }) };
@@ -272,7 +272,7 @@ class Fit<B extends object> {
     this.#options.onStep?.(this.#progress, { items, loss });
   }
 
-  /** Timers and signals get their turn only between turns of the event loop. */
+  /** Yields to the event loop now and then, so that timers and signals are handled. */
   async #turn(): Promise<void> {
     if (performance.now() - this.#lastTurn < 50) return;
     // Browsers have no setImmediate.
@@ -306,18 +306,18 @@ class Fit<B extends object> {
     const known = Object.keys(metrics).join(', ');
     throw markCollective(
       new StateError(
-        `fit: expected one of ${known} for the metric that decides (metric, the task's headline, or training.early_stopping.metric), got ${metric}.`,
+        `fit: expected one of ${known} for the deciding metric (metric, the task's headline, or training.early_stopping.metric), got ${metric}.`,
       ),
     );
   }
 }
 
-/** Metrics of which less is better, whatever the task. */
+/** Metrics for which lower is better in every task. */
 const falling = ['loss', 'mr', 'mse', 'rmse', 'mae', 'nll', 'perplexity'];
 
 const isValue = (value: unknown): boolean => typeof value === 'number' && !Number.isNaN(value);
 
-/** Whether values improve on others: the first by more than `least`, or equal in it and the next one better, and so on. */
+/** Returns whether `values` improve on `before`: the first by more than `least`; ties are broken by the next value. */
 function isBetter(
   metrics: readonly string[],
   values: readonly number[],

@@ -1,8 +1,8 @@
 /**
- * What can be trained: batches of each split, a step, an evaluation, and the state that a checkpoint keeps. `fit` trains any
- * task; a run puts a directory around it.
+ * The `Task` interface: batches of each split, a training step, an evaluation, and the state that a checkpoint keeps. `fit`
+ * trains any task; a run puts a directory around it.
  *
- * With several workers every worker has a task of its own, and all call the same methods in the same order.
+ * With several workers each worker has its own task, and all of them call the same methods in the same order.
  */
 import type { Module } from '../nn/index.js';
 import type { Resumable } from '../storage/safetensors-file.js';
@@ -15,38 +15,38 @@ export type HeldOut = Exclude<SplitName, 'train'>;
 
 export type Metrics = Readonly<Record<string, number>>;
 
-/** A place within an epoch. Only the batches of the task that gave it know what it means beyond `step`. */
+/** A position within an epoch. Beyond `step`, its meaning is private to the batches that produced it. */
 export interface Cursor {
-  /** Batches of the epoch before it. */
+  /** Number of batches of the epoch before this position. */
   readonly step: number;
-  /** The state of a partition buffer. */
+  /** Index of the buffer state, with a partition buffer. */
   readonly state?: number;
-  /** Items of that state before it. */
+  /** Number of items of that buffer state before this position. */
   readonly cursor?: number;
 }
 
-/** Where training is: epochs before it, and the place within the epoch. */
+/** A position in training: the number of finished epochs, and the position within the current one. */
 export interface Position extends Cursor {
   readonly epoch: number;
 }
 
-/** A batch may say where the epoch continues after it; without, one step further. */
+/** A batch may state where the epoch continues after it. Default: one step further. */
 export interface StepBatch {
   readonly after?: Cursor | null;
 }
 
-/** An epoch of batches that can start anywhere. Look-ahead, prefetching and the share of a worker are inside it. */
+/** An epoch of batches that can start at any position. Look-ahead, prefetching and the share of a worker are internal to it. */
 export interface Batches<B> {
   /** Items of a whole epoch. */
   readonly numItems: number;
   /**
-   * Whether parameters of later batches are read before earlier ones are trained. A checkpoint then starts the generator
-   * again at its place, as a resumed run does, so that both have the same results.
+   * Whether parameters of later batches are read before earlier ones are trained. A checkpoint then restarts the generator
+   * at its position, as a resumed run does, so that both give the same results.
    */
   readonly readsAhead?: boolean;
   /**
-   * The batches of an epoch from `from` on. A batch is valid until the next one is requested; it must have been trained by
-   * then.
+   * Generates the batches of an epoch, starting at `from`. A batch is valid until the next one is requested, and must have
+   * been trained by then.
    */
   epoch(epoch: number, from?: Cursor): AsyncGenerator<B, void, undefined>;
 }
@@ -57,10 +57,10 @@ export interface StepLoss {
   readonly items: number;
 }
 
-/** What a checkpoint keeps beside the parameters and their optimiser. */
+/** State that a checkpoint keeps in addition to the parameters and their optimiser. */
 export interface SavedState {
   readonly tensors: Readonly<Record<string, Tensor>>;
-  /** Anything that survives JSON. */
+  /** Any JSON value. */
   readonly state: Readonly<Record<string, unknown>>;
 }
 
@@ -69,23 +69,23 @@ export interface Durable {
   readonly model: Module;
   readonly optimizer: Resumable | null;
   snapshot(): Promise<SavedState>;
-  /** Becomes what `snapshot` was taken of; the caller restores model and optimizer. */
+  /** Restores a state that `snapshot` returned; the caller restores model and optimizer. */
   restore(saved: SavedState): Promise<void>;
-  /** Removes files that none of the states needs, those of all checkpoints that exist. */
+  /** Removes files that no state in `kept` (the states of all existing checkpoints) refers to. */
   prune?(kept: readonly SavedState['state'][]): Promise<void>;
 }
 
 export type ItemName = 'edges' | 'nodes' | 'events' | 'rows' | 'graphs';
 
 export interface Task<B extends object = object> extends Durable {
-  /** What batches consist of. */
+  /** The kind of items in a batch. */
   readonly items: ItemName;
   readonly batches: Readonly<Record<SplitName, Batches<B>>>;
-  /** The metric that decides about early stopping and the best state. */
+  /** The metric that early stopping and the best state are based on. */
   readonly headline: string;
-  /** Metrics of which less is better, beside those that `fit` knows. */
+  /** Metrics for which lower is better, in addition to those that `fit` knows. */
   readonly lowerIsBetter?: readonly string[];
-  /** Whether evaluation moves the state on, as the memory of a stream of events does. */
+  /** Whether evaluation advances the state, as it does the memory of an event stream. */
   readonly evaluationMovesState?: boolean;
   /** Called before the first batch of an epoch, not when training resumes within it. */
   startEpoch?(epoch: number): void | Promise<void>;
@@ -93,7 +93,7 @@ export interface Task<B extends object = object> extends Durable {
   scaleRates?(factor: number): void;
   /** Forward, backward, updates of parameters and rows. */
   train(batch: B): StepLoss | Promise<StepLoss>;
-  /** Metrics of a split; empty when the split is. */
+  /** Returns the metrics of a split; empty for an empty split. */
   evaluate(split: HeldOut, onProgress?: (done: number, total: number) => void): Promise<Metrics>;
   close(): Promise<void>;
 }

@@ -1,7 +1,7 @@
 /**
- * A whole training run from a configuration, whatever its task: everything that must survive is in the directory of the run.
- * A run that was cut off resumes from its last checkpoint and ends with the bytes that it would have ended with. Several
- * workers train the same run together, rank 0 owns the directory.
+ * A training run from a configuration, for any task. Everything that must survive is in the directory of the run. An
+ * interrupted run resumes from its last checkpoint, with the result of an uninterrupted one. Several workers train one run;
+ * rank 0 owns the directory.
  */
 
 import type { WorkerGroup } from '../dist/index.js';
@@ -21,19 +21,19 @@ import { isSharded } from './tasks/nodes/sharded/open-shards.js';
 
 export interface TrainRunOptions {
   readonly config: RunConfig;
-  /** The text of the configuration file, kept with the run. */
+  /** The text of the configuration file, stored with the run. */
   readonly source?: string;
-  /** Default: text on stdout. */
+  /** Default: text on standard output. */
   readonly output?: Output;
   /** Write a trace of the stages. */
   readonly profile?: boolean;
-  /** Samplers of your own for the training batches of a run over a graph; a resume needs them again. */
+  /** Custom samplers for the training batches of a run over a graph; a resumed run needs them again. */
   readonly samplers?: RunSamplers;
-  /** The workers; all call this. Default: those that a launcher started. */
+  /** The workers; all of them make this call. Default: those that a launcher started. */
   readonly group?: WorkerGroup;
 }
 
-/** Collective, with several workers: all call it, rank 0 writes the directory of the run and reports. */
+/** Trains a run. Collective: all workers call it; rank 0 writes the directory and prints. */
 export async function trainRun(given: TrainRunOptions): Promise<RunResult> {
   checkOptionNames('trainRun', given, {
     config: true,
@@ -45,21 +45,21 @@ export async function trainRun(given: TrainRunOptions): Promise<RunResult> {
   });
   const { group = openWorkers(given.config.distributed) } = given;
   const output = outputOf(group, given.output ?? new Output());
-  const work = (): Promise<RunResult> => trainTogether({ ...given, group, output });
-  // Whoever gives the group also ends the job when one of its workers fails.
+  const work = (): Promise<RunResult> => trainOnWorkers({ ...given, group, output });
+  // A caller that passes a group ends the job itself when a worker fails.
   return given.group === undefined ? group.run(work) : work();
 }
 
-type Together = TrainRunOptions & { readonly group: WorkerGroup; readonly output: Output };
+type WorkerOptions = TrainRunOptions & { readonly group: WorkerGroup; readonly output: Output };
 
-async function trainTogether({
+async function trainOnWorkers({
   config,
   source,
   group,
   output,
   profile = false,
   samplers = {},
-}: Together): Promise<RunResult> {
+}: WorkerOptions): Promise<RunResult> {
   checkSamplers(config, samplers, group.size);
   const prepared = isEventConfig(config)
     ? await prepareEventRun(config, { group, output })
@@ -74,7 +74,7 @@ async function trainTogether({
     try {
       return await session.train();
     } catch (error) {
-      // An error of all is told once.
+      // An error that all workers have is logged once.
       if (group.isRoot || !isCollective(error)) run.logFailure(error);
       throw await withResumeAdvice(error, run.path, latestCheckpoint);
     } finally {
@@ -85,13 +85,13 @@ async function trainTogether({
   }
 }
 
-/** Refuses samplers that a run would not ask, or could not. All workers find the same. */
+/** Throws for samplers that the run would not use or cannot use. The result is the same on all workers. */
 function checkSamplers(config: RunConfig, samplers: RunSamplers, workers: number): void {
   checkOptionNames('trainRun samplers', samplers, { negatives: true, neighbors: true });
   for (const [name, sampler] of Object.entries(samplers)) {
     if (typeof sampler !== 'function')
       throw markCollective(new ValueError(expected('trainRun', 'a function', `samplers.${name}`, sampler)));
-    const advice = obstacleTo(name as keyof RunSamplers, config, workers);
+    const advice = samplerAdvice(name as keyof RunSamplers, config, workers);
     if (advice === null) continue;
     throw markCollective(
       new ValueError(expected('trainRun', 'nothing', `samplers.${name}`, 'a sampler', advice)),
@@ -99,13 +99,13 @@ function checkSamplers(config: RunConfig, samplers: RunSamplers, workers: number
   }
 }
 
-function obstacleTo(name: keyof RunSamplers, config: RunConfig, workers: number): string | null {
-  const idle = 'The batches of this run have none; leave it out.';
+function samplerAdvice(name: keyof RunSamplers, config: RunConfig, workers: number): string | null {
+  const idle = 'The batches of this run do not use one. Leave it out.';
   if (isEventConfig(config) || isSharded(config)) return idle;
   const { learning_task: task, encoder } = config.model;
   if (name === 'negatives') return task === 'LINK_PREDICTION' ? null : idle;
   if (!encoder.layers.flat().some(({ type }) => type === 'GNN')) return idle;
   return workers === 1
     ? null
-    : 'A sampler of your own does not know what the whole batch of several workers draws; take one worker.';
+    : 'A custom sampler cannot draw the whole batch of several workers. Use one worker.';
 }

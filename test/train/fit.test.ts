@@ -160,7 +160,7 @@ describe('what is wrong is named', () => {
 
   it('a metric that evaluation does not give', async () => {
     await expect(fit(newTask(), { metric: 'mrr' })).rejects.toThrow(
-      'expected one of accuracy for the metric that decides',
+      'expected one of accuracy for the deciding metric',
     );
   });
 
