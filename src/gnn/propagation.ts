@@ -31,7 +31,7 @@ export function propagate(graph: MessageGraph, x: Tensor, selfLoops = true): Ten
   const weight =
     norm.weight === null || device === null
       ? norm.weight
-      : norm.graph.slotWeights(x.dtype as FloatDType, device);
+      : norm.graph.positionWeights(x.dtype as FloatDType, device);
   return norm.graph.aggregate(x, { weight, srcScale, dstScale, self });
 }
 
@@ -56,7 +56,7 @@ function makeNormalisation(graph: MessageGraph, dtype: FloatDType, selfLoops: bo
   const used = explicit ? graph.withSelfLoops() : graph;
   return {
     graph: used,
-    weight: used.slotWeights(dtype),
+    weight: used.positionWeights(dtype),
     srcScale: inverseRoots(degrees.src, dtype),
     dstScale: inverseRoots(degrees.dst, dtype),
     self: selfLoops && !explicit,

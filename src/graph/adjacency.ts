@@ -1,38 +1,38 @@
 /**
- * Who is connected to whom, and nothing else: edges grouped by destination (CSC), by source (CSR) on demand.
+ * The structure of a graph: edges grouped by destination (CSC), and by source (CSR) on demand.
  *
- * A *slot* is the place of an edge in the order by destination. Edges of one destination keep the order in which they
- * were given, so the lowest slot is the lowest edge id. Multi-edges, self loops and isolated nodes are kept. Never
- * changes after it is made; what is derived from it (CSR, degrees) is computed once and kept. All of it is in memory, and
- * made by the CPU, even when features are on a device: its kernels keep copies of what they walk.
+ * The *position* of an edge is its index in the order by destination. Edges of one destination keep the order in which
+ * they were given, so the lowest position is the lowest edge id. Multi-edges, self loops and isolated nodes are kept.
+ * An adjacency is immutable; CSR and degrees are computed once and cached. It is on the CPU even if features are on a
+ * device, whose kernels cache copies of it.
  */
 import { type FloatArray, kernels, type Offsets } from '../native/index.js';
 import { onDevice } from '../tensor/device.js';
 import { checkInteger, expected, ValueError } from '../util/errors.js';
 
-/** Edges by source: `indices` are destinations, `slots` the places of the same edges by destination. */
+/** Edges by source: `indices` are destinations, `positions` the positions of the same edges. */
 export interface OutEdges {
   readonly offsets: Offsets;
   readonly indices: Int32Array;
-  readonly slots: Int32Array;
+  readonly positions: Int32Array;
 }
 
-/** Edges beyond this have no Int32 id: such a graph has Float64 offsets and is walked by destination only. */
+/** Edges from here on have no Int32 id: such a graph has Float64 offsets and no edges by source. */
 const idLimit = 2 ** 31;
 
 export class Adjacency {
   readonly numSrc: number;
   readonly numDst: number;
   readonly numEdges: number;
-  /** Slots of destination v: offsets[v] … offsets[v+1]−1. */
+  /** Positions of destination v: offsets[v] … offsets[v+1]−1. */
   readonly offsets: Offsets;
-  /** The source of each slot. */
+  /** The source at each position. */
   readonly indices: Int32Array;
-  /** The edge id of each slot; null when they are the same. */
+  /** The edge id at each position; null if both are equal. */
   readonly edgeIds: Int32Array | null;
   #out: OutEdges | null = null;
   #destinations: Int32Array | null = null;
-  #slotOfEdge: Int32Array | null = null;
+  #edgePositions: Int32Array | null = null;
   readonly #degrees = new Map<string, Int32Array>();
   readonly #meanScales = new Map<string, FloatArray>();
 
@@ -55,7 +55,7 @@ export class Adjacency {
   static fromEdges(src: Int32Array, dst: Int32Array, numSrc: number, numDst: number): Adjacency {
     if (src.length >= idLimit) {
       throw new ValueError(
-        `Graph: expected fewer than ${idLimit} edges in a list, got ${src.length}. Sort larger graphs outside and use Graph.fromCsc.`,
+        `Graph: expected fewer than ${idLimit} edges in a list, got ${src.length}. Sort larger graphs beforehand and use Graph.fromCsc.`,
       );
     }
     const offsets = new Int32Array(numDst + 1);
@@ -70,7 +70,7 @@ export class Adjacency {
     return new Adjacency(numSrc, numDst, offsets, indices, order);
   }
 
-  /** Takes arrays that are sorted already, after checking them. */
+  /** Makes an adjacency from sorted arrays, after checking them. */
   static fromCsc(
     offsets: Offsets,
     indices: Int32Array,
@@ -85,7 +85,7 @@ export class Adjacency {
     return new Adjacency(numSrc, offsets.length - 1, offsets, indices, edgeIds);
   }
 
-  /** For arrays made by Skein itself: nothing is checked. @internal */
+  /** Makes an adjacency from arrays made by Skein, without checks. @internal */
   static trusted(
     offsets: Offsets,
     indices: Int32Array,
@@ -95,7 +95,7 @@ export class Adjacency {
     return new Adjacency(numSrc, offsets.length - 1, offsets, indices, edgeIds);
   }
 
-  /** The same edges by source, sorted on first use. */
+  /** Returns the edges by source, sorted on first use. */
   out(): OutEdges {
     this.#out ??= onDevice(null, () => this.#bySource());
     return this.#out;
@@ -106,14 +106,14 @@ export class Adjacency {
     if (numEdges >= idLimit)
       throw new ValueError(`Graph: edges by source need fewer than ${idLimit} edges, got ${numEdges}.`);
     const offsets = new Int32Array(numSrc + 1);
-    const slots = new Int32Array(numEdges);
-    kernels().groupByKey(indices, offsets, slots, numEdges, numSrc);
+    const positions = new Int32Array(numEdges);
+    kernels().groupByKey(indices, offsets, positions, numEdges, numSrc);
     const destinations = new Int32Array(numEdges);
-    kernels().gatherRows(this.destinations(), slots, destinations, numEdges, 4);
-    return { offsets, indices: destinations, slots };
+    kernels().gatherRows(this.destinations(), positions, destinations, numEdges, 4);
+    return { offsets, indices: destinations, positions };
   }
 
-  /** The destination of each slot. */
+  /** Returns the destination at each position. */
   destinations(): Int32Array {
     if (this.#destinations !== null) return this.#destinations;
     const all = new Int32Array(this.numEdges);
@@ -126,15 +126,16 @@ export class Adjacency {
     return all;
   }
 
-  /** The slot of each edge id; null when they are the same. */
-  slotOfEdge(): Int32Array | null {
+  /** Returns the position of each edge id; null if both are equal. */
+  edgePositions(): Int32Array | null {
     if (this.edgeIds === null) return null;
-    if (this.#slotOfEdge === null) {
-      const slots = new Int32Array(this.numEdges);
-      for (let slot = 0; slot < slots.length; slot++) slots[this.edgeIds[slot]] = slot;
-      this.#slotOfEdge = slots;
+    if (this.#edgePositions === null) {
+      const positions = new Int32Array(this.numEdges);
+      for (let position = 0; position < positions.length; position++)
+        positions[this.edgeIds[position]] = position;
+      this.#edgePositions = positions;
     }
-    return this.#slotOfEdge;
+    return this.#edgePositions;
   }
 
   inDegrees(): Int32Array {
@@ -145,7 +146,7 @@ export class Adjacency {
     return this.#cached('out', () => {
       if (this.#out !== null) return differences(this.#out.offsets);
       const counts = new Int32Array(this.numSrc);
-      for (let slot = 0; slot < this.numEdges; slot++) counts[this.indices[slot]]++;
+      for (let position = 0; position < this.numEdges; position++) counts[this.indices[position]]++;
       return counts;
     });
   }
@@ -159,7 +160,7 @@ export class Adjacency {
     return degrees;
   }
 
-  /** 1 / (edges into v, plus `extra`), 0 without any: what a mean multiplies by. */
+  /** Returns the factor of a mean: 1 / (edges into v, plus `extra`), 0 if there are none. */
   meanScale(dtype: 'f32' | 'f64', extra: number): FloatArray {
     const key = `${dtype}${extra}`;
     let scale = this.#meanScales.get(key);
@@ -174,22 +175,22 @@ export class Adjacency {
     return scale;
   }
 
-  /** Source and destination of every edge, by edge id. */
+  /** Returns source and destination of every edge, by edge id. */
   edges(): { src: Int32Array; dst: Int32Array } {
-    const slots = this.slotOfEdge();
+    const positions = this.edgePositions();
     const dst = this.destinations();
-    if (slots === null) return { src: this.indices.slice(), dst: dst.slice() };
+    if (positions === null) return { src: this.indices.slice(), dst: dst.slice() };
     const n = this.numEdges;
     const result = { src: new Int32Array(n), dst: new Int32Array(n) };
     onDevice(null, () => {
-      kernels().gatherRows(this.indices, slots, result.src, n, 4);
-      kernels().gatherRows(dst, slots, result.dst, n, 4);
+      kernels().gatherRows(this.indices, positions, result.src, n, 4);
+      kernels().gatherRows(dst, positions, result.dst, n, 4);
     });
     return result;
   }
 }
 
-/** Refuses ids outside [0, count), naming the first. */
+/** Throws if an id is outside [0, count); the error names the first. */
 export function checkNodeIds(where: string, name: string, ids: Int32Array, count: number): void {
   const bad = onDevice(null, () => kernels().findOutOfRange(ids, ids.length, 0, count));
   if (bad < 0) return;
@@ -206,12 +207,12 @@ function checkPermutation(ids: Int32Array, count: number): void {
   if (ids.length !== count) throw new ValueError(expected(where, `${count} edge ids`, 'edgeIds', ids.length));
   checkNodeIds(where, 'edgeIds', ids, count);
   const seen = new Uint8Array(count);
-  for (let slot = 0; slot < count; slot++) {
-    if (seen[ids[slot]] !== 0)
+  for (let position = 0; position < count; position++) {
+    if (seen[ids[position]] !== 0)
       throw new ValueError(
-        expected(where, 'every edge id once', 'edgeIds', `${ids[slot]} again at position ${slot}`),
+        expected(where, 'every edge id once', 'edgeIds', `${ids[position]} again at position ${position}`),
       );
-    seen[ids[slot]] = 1;
+    seen[ids[position]] = 1;
   }
 }
 

@@ -1,10 +1,9 @@
 /**
- * One step of message passing on a part of a graph: edges from `srcIds` to those of them that are destinations. Samplers
- * make blocks; a model of L layers takes L of them, the outermost first.
+ * The edges of one step of message passing on a subgraph, from `srcIds` to the destinations among them. Samplers make
+ * blocks; a model of L layers takes L of them, the outermost first.
  *
- * Destinations are a consecutive range of the sources, at the start unless said otherwise, so a layer finds a node's own
- * row without a lookup. A block remembers the graph it was cut from for what only the whole graph knows: edge ids,
- * weights, degrees.
+ * Destinations are a consecutive range of the sources, by default at the start, so a layer finds the row of a
+ * destination without a lookup. A block refers to the graph it was sampled from for edge ids, weights and degrees.
  */
 import type { Offsets } from '../native/index.js';
 import { checkInteger, expected, StateError, ValueError } from '../util/errors.js';
@@ -13,27 +12,27 @@ import { Adjacency, checkNodeIds } from './adjacency.js';
 import { type Graph, regroup } from './graph.js';
 import { LocalGraph } from './local-graph.js';
 
-/** The graph that a block was cut from. */
+/** The graph that a block was sampled from. */
 export interface BlockParent {
-  /** Degrees for symmetric normalisation. */
+  /** Returns the degrees for symmetric normalisation. */
   normDegrees(selfLoops: boolean): { readonly src: Float64Array };
-  /** The same for some nodes only, where the degrees of all are not at hand. */
+  /** Returns the degrees of some nodes, where those of all are not available. */
   normDegreesOf?(ids: Int32Array, selfLoops: boolean): Float64Array;
 }
 
 export interface BlockOptions {
-  /** Row of the sources at which the destinations begin. */
+  /** The row of the sources at which the destinations begin. */
   readonly dstOffset?: number;
   /** Global ids of the sources. */
   readonly srcIds?: Int32Array;
-  /** Edge ids in the parent, by slot; or what finds them when they are first asked for. */
+  /** Edge ids in the parent, by position, or a function that finds them on first use. */
   readonly parentEdgeIds?: Int32Array | (() => Int32Array);
-  /** What tells edges apart by slot, where edge ids do not: one edge may be followed in both directions. */
+  /** Ids that distinguish edges, by position, where edge ids do not: an edge may be followed in both directions. */
   readonly rowIds?: Int32Array | (() => Int32Array | null) | null;
-  /** Weights by slot. */
+  /** Weights by position. */
   readonly weights?: Float32Array | null;
   readonly parent?: BlockParent;
-  /** Destinations that `withSelfLoops` gave a loop. */
+  /** The destinations to which `withSelfLoops` added a loop. */
   readonly addedLoops?: Int32Array;
 }
 
@@ -61,7 +60,7 @@ export class Block extends LocalGraph {
     this.parent = options.parent ?? null;
   }
 
-  /** A block from edges by destination: offsets of the destinations, source rows. */
+  /** Makes a block from edges by destination: offsets of the destinations, source rows. */
   static fromCsc(offsets: Offsets, indices: Int32Array, numSrc: number, options: BlockOptions = {}): Block {
     checkOptionNames('Block.fromCsc', options, {
       dstOffset: true,
@@ -95,12 +94,12 @@ export class Block extends LocalGraph {
     return new Block(adjacency, options);
   }
 
-  /** For arrays made by Skein itself: nothing is checked. @internal */
+  /** Makes a block from arrays made by Skein, without checks. @internal */
   static trusted(offsets: Offsets, indices: Int32Array, numSrc: number, options: BlockOptions): Block {
     return new Block(Adjacency.trusted(offsets, indices, numSrc), options);
   }
 
-  /** The edge of the parent graph behind each edge here. */
+  /** The edge of the parent graph for each edge of the block. */
   override get parentEdgeIds(): Int32Array | null {
     if (typeof this.#parentEdgeIds === 'function') this.#parentEdgeIds = this.#parentEdgeIds();
     return this.#parentEdgeIds;
@@ -121,16 +120,16 @@ export class Block extends LocalGraph {
     return this.#rowIds ?? this.parentEdgeIds;
   }
 
-  override slotSources(): Int32Array {
+  override positionSources(): Int32Array {
     const { srcIds } = this;
     if (srcIds === null)
       throw new StateError(
-        'slotSources: a block without srcIds has no nodes to look up. Give the layer features.',
+        'positionSources: a block without srcIds has no nodes to look up. Pass features to the layer.',
       );
     return this.adjacency.indices.map((row) => srcIds[row]);
   }
 
-  regrouped(offsets: Int32Array, order: Int32Array): Graph {
+  regroup(offsets: Int32Array, order: Int32Array): Graph {
     return regroup(this.adjacency, offsets, order);
   }
 
@@ -139,7 +138,7 @@ export class Block extends LocalGraph {
     return this.#looped;
   }
 
-  /** Puts the missing self loops behind the other edges of their destination; their edge ids come after all others. */
+  /** Adds the missing self loops after the other edges of their destination; their edge ids follow all others. */
   #addLoops(): Block {
     const { offsets, indices, numDst, numSrc } = this.adjacency;
     const shift = this.dstOffset ?? 0;
@@ -176,7 +175,7 @@ export class Block extends LocalGraph {
     });
   }
 
-  /** Without a parent, a source that is no destination here counts as having degree 1. */
+  /** Without a parent, a source that is not a destination has degree 1. */
   normDegrees(selfLoops: boolean): { readonly src: Float64Array; readonly dst: Float64Array } {
     const dst = this.weightedInDegrees(selfLoops);
     const known = this.srcIds === null ? undefined : this.parent?.normDegreesOf?.(this.srcIds, selfLoops);

@@ -1,9 +1,9 @@
 /**
  * Messages as data: `fn.copyU('h', 'm')`, `fn.uMulE('h', 'w', 'm')`, … with `fn.sum('m', 'h')`.
  *
- * u is the source of an edge, v its destination, e the edge itself. Because a message is a description, a graph knows
- * which fields it needs (a distributed graph fetches only those) and which fused kernel serves it. Any function of the
- * two ends can be a message too, see `UserMessage`.
+ * u is the source of an edge, v its destination, e the edge itself. As a message is data, a graph can see which fields
+ * it needs (a distributed graph fetches only those) and which fused kernel computes it. Any function of the two ends
+ * can be a message too, see `UserMessage`.
  */
 import type { Tensor } from '../tensor/index.js';
 import type { Frame } from './frame.js';
@@ -17,7 +17,7 @@ export interface Operand {
   readonly field: string;
 }
 
-/** What travels along an edge: one field, or two fields combined. */
+/** A message along an edge: one field, or two fields combined. */
 export interface Message {
   readonly op: MessageOp;
   readonly lhs: Operand;
@@ -26,7 +26,7 @@ export interface Message {
   readonly out: string;
 }
 
-/** How the messages that meet in a node become one value. An empty neighbourhood gives 0. */
+/** The reduction of the messages of a node to one value. An empty neighbourhood gives 0. */
 export interface Reduce {
   readonly op: ReduceName;
   /** The message it reduces. */
@@ -35,27 +35,27 @@ export interface Reduce {
   readonly out: string;
 }
 
-/** One row per edge, in the order of edge ids: `src` and `dst` are the fields of its ends, `data` its own. */
+/** One row per edge, in the order of edge ids: `src` and `dst` are the fields of its ends, `data` those of the edge. */
 export interface EdgeBatch {
   readonly src: Frame;
   readonly dst: Frame;
   readonly data: Frame;
-  /** On a graph spread over workers, which part of the edges these are. */
+  /** The shard of these edges, on a graph that is distributed over workers. */
   readonly sarShardInfo?: ShardInfo;
 }
 
-/** Fields of the destinations from their fields, computed after a reduction. */
+/** A function that computes fields of the destinations from their fields after a reduction. */
 export type NodeFunction = (nodes: { readonly data: Frame }) => Readonly<Record<string, Tensor>>;
 
-/** One shard of a graph spread over workers. */
+/** One shard of a graph that is distributed over workers. */
 export interface ShardInfo {
   /** The worker that owns the sources. */
   readonly shardIdx: number;
   readonly numSrc: number;
-  /** Rows of the destinations that have an edge here. */
+  /** Rows of the destinations with an edge in the shard. */
   readonly dstRows: Int32Array;
-  /** Places of the edges in the order by destination. */
-  readonly slots: Int32Array;
+  /** The positions of the edges. */
+  readonly positions: Int32Array;
 }
 
 /** A message computed by user code; it returns named tensors with one row per edge. */
@@ -67,8 +67,8 @@ export interface UserMessage {
 
 type LowerTarget = Target;
 type UpperTarget<L extends Target> = Uppercase<Exclude<Target, L>>;
-type OpWord = 'Add' | 'Sub' | 'Mul' | 'Div' | 'Dot';
-type BinaryName = { [L in LowerTarget]: `${L}${OpWord}${UpperTarget<L>}` }[LowerTarget];
+type OpName = 'Add' | 'Sub' | 'Mul' | 'Div' | 'Dot';
+type BinaryName = { [L in LowerTarget]: `${L}${OpName}${UpperTarget<L>}` }[LowerTarget];
 type BinaryBuilder = (lhs: string, rhs: string, out: string) => Message;
 type Copy = (field: string, out: string) => Message;
 type Reducer = (message: string, out: string) => Reduce;
@@ -83,7 +83,7 @@ type MessageFunctions = Readonly<Record<BinaryName, BinaryBuilder>> & {
 };
 
 const targets: readonly Target[] = ['u', 'v', 'e'];
-const ops: Readonly<Record<OpWord, MessageOp>> = {
+const ops: Readonly<Record<OpName, MessageOp>> = {
   Add: 'add',
   Sub: 'sub',
   Mul: 'mul',
@@ -96,14 +96,14 @@ function binaryBuilders(): [string, BinaryBuilder][] {
   for (const l of targets) {
     for (const r of targets) {
       if (l === r) continue;
-      for (const [word, op] of Object.entries(ops)) {
+      for (const [name, op] of Object.entries(ops)) {
         const build: BinaryBuilder = (lhs, rhs, out) => ({
           op,
           lhs: { target: l, field: lhs },
           rhs: { target: r, field: rhs },
           out,
         });
-        builders.push([`${l}${word}${r.toUpperCase()}`, build]);
+        builders.push([`${l}${name}${r.toUpperCase()}`, build]);
       }
     }
   }
@@ -134,7 +134,7 @@ export const fn = {
 
 /**
  * Declares the parameters that a message function reads. A graph that recomputes messages in backward (sequential
- * aggregation over shards) must know them; elsewhere it changes nothing.
+ * aggregation over shards) needs them; elsewhere this has no effect.
  *
  * @example
  * const message = messageHasParameters((edges) => ({ m: lin.forward(edges.src.h) }), () => [lin.weight]);

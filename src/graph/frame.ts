@@ -1,13 +1,13 @@
 /**
- * Named tensors, one row per node or edge, as a plain-looking object: `graph.ndata.h = x`. Setting a tensor with another
- * number of rows is refused at once rather than in a kernel.
+ * Named tensors, one row per node or edge, as a plain-looking object: `graph.ndata.h = x`. Setting a tensor with
+ * another number of rows throws immediately, not later in a kernel.
  */
 
 import { Tensor } from '../tensor/index.js';
 import { formatShape } from '../tensor/shape.js';
 import { expected, ShapeError, ValueError } from '../util/errors.js';
 
-/** Tensors by name; reading a name that is not there is an error that lists those that are. */
+/** Tensors by name; reading an unknown name throws an error that lists the known ones. */
 export type Frame = Record<string, Tensor>;
 
 interface FrameState {
@@ -16,7 +16,7 @@ interface FrameState {
 
 const states = new WeakMap<Frame, FrameState>();
 
-/** An empty frame. `name` is how errors call it, `rows` how many rows its tensors must have. */
+/** Makes an empty frame. `name` is its name in errors, `rows` the number of rows of its tensors. */
 export function makeFrame(name: string, rows: number): Frame {
   const state: FrameState = { fields: new Map() };
   const frame = new Proxy<Frame>(
@@ -43,7 +43,7 @@ export function makeFrame(name: string, rows: number): Frame {
 
 function readField(state: FrameState, name: string, key: string): Tensor {
   const value = state.fields.get(key);
-  // Printing and promise checks ask for such names; they are not mistakes.
+  // Printing and promise checks read these names.
   if (value !== undefined || key === 'then' || key === 'toJSON') return value as Tensor;
   const known = [...state.fields.keys()];
   const list = known.length === 0 ? 'It has no fields yet.' : `It has: ${known.join(', ')}.`;
@@ -58,7 +58,7 @@ function checkRows(where: string, value: unknown, rows: number): Tensor {
   return value;
 }
 
-/** Runs `fn`; afterwards every frame has the fields that it had before, whatever `fn` set or threw. */
+/** Runs `fn` and then restores the fields of every frame, even if `fn` throws. */
 export function withFramesRestored<T>(frames: readonly Frame[], fn: () => T): T {
   const kept = frames.map((frame) => {
     const state = states.get(frame) as FrameState;

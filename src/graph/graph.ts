@@ -16,9 +16,9 @@ import { makeFrame } from './frame.js';
 import { type Frames, LocalGraph } from './local-graph.js';
 
 export interface GraphOptions {
-  /** Nodes of a graph in which every node can be source and destination. */
+  /** The number of nodes of a graph in which every node can be source and destination. */
   readonly numNodes?: number;
-  /** Nodes on each side of a bipartite graph; instead of `numNodes`. */
+  /** The numbers of nodes of a bipartite graph, instead of `numNodes`. */
   readonly numSrc?: number;
   readonly numDst?: number;
   /** One weight per edge, in the order of the edges given. */
@@ -26,13 +26,13 @@ export interface GraphOptions {
 }
 
 export interface CscOptions {
-  /** Sources, when they are other nodes than the destinations. */
+  /** The number of sources, if they are other nodes than the destinations. */
   readonly numSrc?: number;
-  /** The edge id of each entry; default: its place. */
+  /** The edge id of each entry; its position by default. */
   readonly edgeIds?: Int32Array;
   /** One weight per edge id. */
   readonly edgeWeight?: Tensor | Float32Array | readonly number[];
-  /** Use the arrays themselves instead of copies: nothing may change them while the graph lives. */
+  /** Use the arrays without copying; they must not change as long as the graph is used. */
   readonly share?: boolean;
 }
 
@@ -44,16 +44,16 @@ export class Graph extends LocalGraph {
   constructor(
     adjacency: Adjacency,
     bipartite: boolean,
-    slotWeights: Float32Array | null = null,
+    positionWeights: Float32Array | null = null,
     frames: Frames | null = null,
     addedLoops: Int32Array | null = null,
   ) {
     const own = bipartite ? frames : sharedFrames(adjacency.numDst, frames);
-    super(adjacency, bipartite ? null : 0, slotWeights, own, addedLoops);
+    super(adjacency, bipartite ? null : 0, positionWeights, own, addedLoops);
     this.#bipartite = bipartite;
   }
 
-  /** A graph from a list of edges src[i] → dst[i]; i is the edge id. The number of nodes is always explicit. */
+  /** Makes a graph from a list of edges src[i] → dst[i]; i is the edge id. The number of nodes is always explicit. */
   static fromEdges(src: Ids, dst: Ids, options: GraphOptions): Graph {
     checkOptionNames('Graph.fromEdges', options, {
       numNodes: true,
@@ -69,12 +69,12 @@ export class Graph extends LocalGraph {
     const { numSrc, numDst, bipartite } = sides(where, options);
     checkNodeIds(where, 'src', from, numSrc);
     checkNodeIds(where, 'dst', to, numDst);
-    // The arrays become the graph's own: a caller that changes its list must not change the graph.
+    // A copy, so that the caller may change its list.
     const adjacency = Adjacency.fromEdges(from.slice(), to, numSrc, numDst);
     return new Graph(adjacency, bipartite, orderedWeights(where, adjacency, options.edgeWeight));
   }
 
-  /** A graph from edges that are sorted by destination already. */
+  /** Makes a graph from edges that are sorted by destination. */
   static fromCsc(offsets: Offsets, indices: Int32Array, options: CscOptions = {}): Graph {
     checkOptionNames('Graph.fromCsc', options, {
       numSrc: true,
@@ -89,7 +89,7 @@ export class Graph extends LocalGraph {
     checkInteger('Graph.fromCsc', 'numSrc', numSrc, 0, 2 ** 31 - 1);
     const given = options.edgeIds ?? null;
     const checked = Adjacency.fromCsc(offsets, indices, numSrc, given);
-    // Kernels trust what was checked once, so the arrays must be the graph's own unless the caller promises.
+    // Kernels trust checked arrays, so they are copied unless the caller guarantees not to change them.
     const adjacency =
       options.share === true
         ? checked
@@ -97,7 +97,7 @@ export class Graph extends LocalGraph {
     return new Graph(adjacency, bipartite, orderedWeights('Graph.fromCsc', adjacency, options.edgeWeight));
   }
 
-  /** Nodes of a graph that is not bipartite. */
+  /** The number of nodes of a graph that is not bipartite. */
   get numNodes(): number {
     if (this.#bipartite)
       throw new ValueError('numNodes: this graph is bipartite. Use numSrcNodes and numDstNodes.');
@@ -108,16 +108,16 @@ export class Graph extends LocalGraph {
     return this.#bipartite;
   }
 
-  /** Weights by edge id; null when all are 1. */
+  /** Weights by edge id; null if all are 1. */
   get edgeWeight(): Float32Array | null {
     if (this.weights === null) return null;
-    const slots = this.adjacency.slotOfEdge();
-    return slots === null
+    const positions = this.adjacency.edgePositions();
+    return positions === null
       ? this.weights
-      : Float32Array.from(slots, (slot) => (this.weights as Float32Array)[slot]);
+      : Float32Array.from(positions, (position) => (this.weights as Float32Array)[position]);
   }
 
-  /** Source and destination of every edge, by edge id. */
+  /** Returns source and destination of every edge, by edge id. */
   edges(): { src: Int32Array; dst: Int32Array } {
     return this.adjacency.edges();
   }
@@ -133,7 +133,7 @@ export class Graph extends LocalGraph {
     return this.#looped;
   }
 
-  regrouped(offsets: Int32Array, order: Int32Array): Graph {
+  regroup(offsets: Int32Array, order: Int32Array): Graph {
     return regroup(this.adjacency, offsets, order);
   }
 
@@ -143,7 +143,7 @@ export class Graph extends LocalGraph {
   }
 }
 
-/** @see MessageGraph.regrouped */
+/** @see MessageGraph.regroup */
 export function regroup({ indices, numSrc }: Adjacency, offsets: Int32Array, order: Int32Array): Graph {
   const sources = new Int32Array(order.length);
   kernels().gatherRows(indices, order, sources, order.length, 4);
@@ -169,11 +169,11 @@ function sides(where: string, options: GraphOptions): { numSrc: number; numDst: 
     return { numSrc, numDst, bipartite: true };
   }
   throw new ValueError(
-    `${where}: expected either numNodes, or numSrc and numDst. Isolated nodes count, so it cannot be guessed from the edges.`,
+    `${where}: expected either numNodes, or numSrc and numDst. Isolated nodes count, so the number cannot be inferred from the edges.`,
   );
 }
 
-/** Weights from edge-id order to slot order, checked to be finite. */
+/** Reorders weights from edge ids to positions; throws if one is not finite. */
 function orderedWeights(
   where: string,
   adjacency: Adjacency,
@@ -186,13 +186,13 @@ function orderedWeights(
   if (values.length !== adjacency.numEdges)
     throw new ShapeError(expected(where, `${adjacency.numEdges} weights`, 'edgeWeight', values.length));
   const weights = new Float32Array(adjacency.numEdges);
-  for (let slot = 0; slot < weights.length; slot++) {
-    const id = adjacency.edgeIds === null ? slot : adjacency.edgeIds[slot];
+  for (let position = 0; position < weights.length; position++) {
+    const id = adjacency.edgeIds === null ? position : adjacency.edgeIds[position];
     if (!Number.isFinite(Math.fround(values[id])))
       throw new ValueError(
         expected(where, 'finite weights', 'edgeWeight', `${values[id]} at position ${id}`),
       );
-    weights[slot] = values[id];
+    weights[position] = values[id];
   }
   return weights;
 }
@@ -207,11 +207,11 @@ function withLoops(graph: Graph, src: Int32Array, dst: Int32Array, loops: Int32A
   const nodes = graph.numNodes;
   const adjacency = Adjacency.fromEdges(joined(src), joined(dst), nodes, nodes);
   const weight = graph.edgeWeight;
-  let slotWeights: Float32Array | null = null;
+  let positionWeights: Float32Array | null = null;
   if (weight !== null) {
     const all = new Float32Array(adjacency.numEdges).fill(1);
     all.set(weight);
-    slotWeights = orderedWeights('withSelfLoops', adjacency, all);
+    positionWeights = orderedWeights('withSelfLoops', adjacency, all);
   }
-  return new Graph(adjacency, false, slotWeights, null, loops);
+  return new Graph(adjacency, false, positionWeights, null, loops);
 }

@@ -1,6 +1,6 @@
 /**
- * A graph with several kinds of nodes and edges. An edge type is a triple (source type, relation, destination type); its
- * edges are a `Graph` of their own, and all relations share the frames of the node types they touch.
+ * A graph with several kinds of nodes and edges. An edge type is a triple (source type, relation, destination type);
+ * its edges are a `Graph`, and relations share the frames of their node types.
  *
  * @example
  * const g = HeteroGraph.fromEdges(
@@ -11,6 +11,7 @@
  * g.relation('writes').updateAll(fn.copyU('h', 'm'), fn.mean('m', 'h'));
  */
 import { add, type Ids, maximum, minimum, mul, type Tensor } from '../tensor/index.js';
+import { concatInt32 } from '../util/arrays.js';
 import { checkInteger, expected, ValueError } from '../util/errors.js';
 import type { Message, Reduce, ReduceName, UserMessage } from './fn.js';
 import { type Frame, makeFrame, withFramesRestored } from './frame.js';
@@ -25,11 +26,11 @@ export type EdgeTypeName = EdgeType | string;
 
 export interface HomogeneousGraph {
   readonly graph: Graph;
-  /** The type of each node, as a place in `nodeTypes`; nodes of one type are consecutive. */
+  /** The type of each node, as an index in `nodeTypes`; nodes of one type are consecutive. */
   readonly nodeType: Int32Array;
-  /** The relation of each edge, as a place in `edgeTypes`. */
+  /** The relation of each edge, as an index in `edgeTypes`. */
   readonly edgeType: Int32Array;
-  /** Id of the first node of each type. */
+  /** The id of the first node of each type. */
   readonly nodeOffsets: Readonly<Record<string, number>>;
 }
 
@@ -48,12 +49,12 @@ export class HeteroGraph {
     for (const [type, graph] of edges) {
       const frames = { src: this.nodes(type[0]), dst: this.nodes(type[2]) };
       const bipartite = type[0] !== type[2];
-      const weights = graph.slotWeights('f32')?.dataSync<Float32Array>() ?? null;
+      const weights = graph.positionWeights('f32')?.dataSync<Float32Array>() ?? null;
       this.#relations.set(type.join(), new Graph(graph.adjacency, bipartite, weights, frames));
     }
   }
 
-  /** From the number of nodes of each type and the edge lists of each triple. */
+  /** Makes a graph from the number of nodes of each type and the edge lists of each triple. */
   static fromEdges(
     numNodes: Readonly<Record<string, number>>,
     edges: Readonly<Record<string, readonly [Ids, Ids] | { src: Ids; dst: Ids; edgeWeight?: Float32Array }>>,
@@ -86,17 +87,17 @@ export class HeteroGraph {
     return this.edgeTypes.reduce((sum, each) => sum + this.relation(each).numEdges, 0);
   }
 
-  /** The data of one node type. */
+  /** Returns the data of one node type. */
   nodes(type: string): Frame {
     return this.#frames.get(this.#checkType(type)) as Frame;
   }
 
-  /** The edges of one type, as a graph whose frames are those of its node types. */
+  /** Returns the edges of one type, as a graph with the frames of its node types. */
   relation(type: EdgeTypeName): Graph {
     return this.#relations.get(this.canonical(type).join()) as Graph;
   }
 
-  /** The triple that a name stands for. */
+  /** Returns the triple of an edge type's name. */
   canonical(type: EdgeTypeName): EdgeType {
     return findEdgeType('HeteroGraph', this.edgeTypes, type);
   }
@@ -109,15 +110,15 @@ export class HeteroGraph {
     );
   }
 
-  /** Runs `fn`; fields set inside are gone afterwards. */
+  /** Runs `fn` and then removes the fields that it set. */
   localScope<T>(fn: () => T): T {
     const edgeFrames = this.edgeTypes.map((type) => this.relation(type).edata);
     return withFramesRestored([...this.#frames.values(), ...edgeFrames], fn);
   }
 
   /**
-   * One message passing per relation; where several relations reach one node type, their results are combined by
-   * `across`. Every reduction must set the same field for the relations that share a destination type.
+   * Passes messages along each relation; the results of several relations into one node type are combined by `across`.
+   * Every reduction must set the same field for the relations that share a destination type.
    */
   multiUpdateAll(
     steps: Readonly<Record<string, readonly [Message | UserMessage, Reduce]>>,
@@ -126,7 +127,7 @@ export class HeteroGraph {
     multiUpdateAll(this, steps, across);
   }
 
-  /** Nodes of a type that can be sources, and destinations: all of them. */
+  /** Returns the number of nodes of a type; all of them can be sources and destinations. */
   numSrcNodes(type: string): number {
     return this.numNodes(type);
   }
@@ -136,10 +137,10 @@ export class HeteroGraph {
   }
 
   /**
-   * All edges of several types into one node type as one graph, whose sources are those of each type in turn. Edge ids
-   * follow each other in the same order.
+   * Joins the edges of several types into one node type in one graph, whose sources are those of each type in turn.
+   * Edge ids follow each other in the same order.
    */
-  joined(types: readonly EdgeTypeName[]): Graph {
+  joinRelations(types: readonly EdgeTypeName[]): Graph {
     const src: Int32Array[] = [];
     const dst: Int32Array[] = [];
     let sources = 0;
@@ -151,10 +152,10 @@ export class HeteroGraph {
       sources += this.numNodes(this.canonical(type)[0]);
     }
     const sides = { numSrc: sources, numDst: this.numNodes(this.canonical(types[0])[2]) };
-    return Graph.fromEdges(joinIds(src), joinIds(dst), sides);
+    return Graph.fromEdges(concatInt32(src), concatInt32(dst), sides);
   }
 
-  /** With the relation `rev_<name>` in the other direction for every edge type. */
+  /** Adds the relation `rev_<name>` in the other direction for every edge type. */
   withReverseRelations(prefix = 'rev_'): HeteroGraph {
     const relations: [EdgeType, Graph][] = this.edgeTypes.map((type) => [type, this.relation(type)]);
     for (const [src, name, dst] of this.edgeTypes) {
@@ -171,7 +172,7 @@ export class HeteroGraph {
     return new HeteroGraph(this.#counts, relations);
   }
 
-  /** One graph of all nodes and edges, with their types beside it. */
+  /** Returns one graph of all nodes and edges, with their types. */
   toHomogeneous(): HomogeneousGraph {
     const offsets: Record<string, number> = Object.create(null);
     let nodes = 0;
@@ -201,7 +202,7 @@ export class HeteroGraph {
   }
 }
 
-/** Graphs by edge type whose results meet in node types. */
+/** Graphs by edge type whose results are combined per node type. */
 export interface Relations {
   canonical(type: EdgeTypeName): EdgeType;
   relation(type: EdgeTypeName): MessageGraph;
@@ -229,17 +230,7 @@ export function multiUpdateAll(
   for (const { into, field, tensors } of results.values()) into[field] = combine(tensors, across);
 }
 
-function joinIds(parts: readonly Int32Array[]): Int32Array {
-  const all = new Int32Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    all.set(part, at);
-    at += part.length;
-  }
-  return all;
-}
-
-/** The one of `types` that a triple or a relation's name stands for. */
+/** Returns the edge type that a triple or the name of a relation denotes. */
 export function findEdgeType(where: string, types: readonly EdgeType[], type: EdgeTypeName): EdgeType {
   const name = typeof type === 'string' ? type : type.join();
   const whole = name.split(',').length === 3;

@@ -1,14 +1,13 @@
 /**
- * Events that wait for earlier ones still to come: a heap by (time, arrival).
- *
- * Nothing here decides when an event is released or refused; the graph does.
+ * Events that wait for earlier ones: a heap by (time, arrival). The graph decides when an event is released or
+ * rejected.
  */
 import { type EventColumns, EventStore } from './temporal-events.js';
 
 export class LateEvents {
   readonly #store = new EventStore();
   #arrivals = new Float64Array(0);
-  /** Slots of the store, the earliest event first. */
+  /** Slots of the store as a heap, the earliest event first. */
   readonly #heap: number[] = [];
   readonly #freeSlots: number[] = [];
   #arrived = 0;
@@ -28,7 +27,7 @@ export class LateEvents {
     }
   }
 
-  /** Takes out the events up to `time`, in order. */
+  /** Removes and returns the events up to `time`, in order. */
   popUntil(time: number): EventColumns {
     const slots: number[] = [];
     while (this.#heap.length > 0 && this.#store.time[this.#heap[0]] <= time) slots.push(this.#pop());

@@ -1,6 +1,7 @@
 /**
- * A graph whose nodes and edges are in this process: what `Graph` and `Block` share. Structure is an `Adjacency`, data are
- * frames, and message passing goes through the kernels in `ops/`.
+ * The common base of graphs: structure is an `Adjacency`, data are frames, and message passing uses the kernels in
+ * `ops/`. `Graph` and `Block` have all nodes and edges in this process; a distributed graph overrides what needs other
+ * workers.
  */
 import { deviceConstant } from '../tensor/device-constants.js';
 import { fromTypedArray, type Ids, slice, type Tensor, type TensorDevice } from '../tensor/index.js';
@@ -13,7 +14,7 @@ import type { AggregateOptions, AttentionOptions, MessageGraph, RowsOf } from '.
 import { applyEdges, applyNodes, updateAll } from './message-passing.js';
 import { aggregate } from './ops/aggregate.js';
 import { attention } from './ops/attention.js';
-import { aggregateEdges, dstToEdges, srcToEdges, toEdgeIds, toSlots } from './ops/edge-rows.js';
+import { aggregateEdges, dstToEdges, srcToEdges, toEdgeIds, toPositions } from './ops/edge-rows.js';
 import { additiveScores, dotScores, edgeSoftmax } from './ops/scores.js';
 
 export interface Frames {
@@ -21,8 +22,8 @@ export interface Frames {
   readonly dst: Frame;
 }
 
-/** Those of `nodes` alone, in their order; all of them when nodes are not given. */
-export function chosenDegrees(where: string, all: Int32Array, nodes: Ids | undefined): Int32Array {
+/** Returns the degrees of `nodes`, in their order; by default those of all. */
+export function selectDegrees(where: string, all: Int32Array, nodes: Ids | undefined): Int32Array {
   if (nodes === undefined) return all;
   return checkIds(where, 'nodes', nodes, all.length).map((node) => all[node]);
 }
@@ -32,14 +33,16 @@ export abstract class LocalGraph implements MessageGraph {
   readonly srcdata: Frame;
   readonly dstdata: Frame;
   readonly edata: Frame;
-  /** Row of the sources at which the destinations begin; null when destinations are other nodes. */
+  /** The row of the sources at which the destinations begin; null if destinations are other nodes. */
   readonly dstOffset: number | null;
-  /** The destinations that `withSelfLoops` gave a loop here; the ids of those edges follow all others, in this order. */
+  /**
+   * The destinations to which `withSelfLoops` added a loop; the ids of those edges follow all others, in this order.
+   */
   readonly addedLoops: Int32Array | null;
-  /** Weights in slot order. */
+  /** Weights in position order. */
   protected readonly weights: Float32Array | null;
   #selfLoops: boolean | null = null;
-  #slotIds: Int32Array | null = null;
+  #positionIds: Int32Array | null = null;
   readonly #degrees: [Float64Array | null, Float64Array | null] = [null, null];
 
   constructor(
@@ -91,43 +94,43 @@ export abstract class LocalGraph implements MessageGraph {
   }
 
   inDegrees(nodes?: Ids): Int32Array {
-    return chosenDegrees('inDegrees', this.adjacency.inDegrees(), nodes);
+    return selectDegrees('inDegrees', this.adjacency.inDegrees(), nodes);
   }
 
   outDegrees(nodes?: Ids): Int32Array {
-    return chosenDegrees('outDegrees', this.adjacency.outDegrees(), nodes);
+    return selectDegrees('outDegrees', this.adjacency.outDegrees(), nodes);
   }
 
   dstRows(x: Tensor): Tensor {
     const { dstOffset, numSrcNodes, numDstNodes } = this;
     if (dstOffset === null) {
       throw new StateError(
-        'dstRows: the destinations are not among the sources. Give the layer a pair [source rows, destination rows].',
+        'dstRows: the destinations are not among the sources. Pass a pair [source rows, destination rows] to the layer.',
       );
     }
     if (dstOffset === 0 && numDstNodes === numSrcNodes) return x;
     return slice(x, dstOffset, dstOffset + numDstNodes);
   }
 
-  toSlots(edgeRows: Tensor): Tensor {
-    return toSlots(this.adjacency, edgeRows);
+  toPositions(edgeRows: Tensor): Tensor {
+    return toPositions(this.adjacency, edgeRows);
   }
 
-  toEdgeIds(slotRows: Tensor): Tensor {
-    return toEdgeIds(this.adjacency, slotRows);
+  toEdgeIds(positionRows: Tensor): Tensor {
+    return toEdgeIds(this.adjacency, positionRows);
   }
 
   aggregate(x: Tensor, options: AggregateOptions = {}): Tensor {
     return aggregate(this.adjacency, x, options, this.dstOffset);
   }
 
-  /** All rows are here. */
+  /** Always false: all rows are in this process, so there is nothing to cache. */
   keepsRows(_x: Tensor): boolean {
     return false;
   }
 
-  aggregateEdges(slotRows: Tensor, reduce: ReduceName = 'sum'): Tensor {
-    return aggregateEdges(this.adjacency, slotRows, reduce);
+  aggregateEdges(positionRows: Tensor, reduce: ReduceName = 'sum'): Tensor {
+    return aggregateEdges(this.adjacency, positionRows, reduce);
   }
 
   srcToEdges(x: Tensor): Tensor {
@@ -151,10 +154,10 @@ export abstract class LocalGraph implements MessageGraph {
   }
 
   attention(value: Tensor, srcScore: Tensor, dstScore: Tensor, options: AttentionOptions = {}): Tensor {
-    return attention(this.adjacency, value, srcScore, dstScore, options, () => this.rowIds('slots'));
+    return attention(this.adjacency, value, srcScore, dstScore, options, () => this.rowIds('positions'));
   }
 
-  slotWeights(dtype: 'f32' | 'f64', device: TensorDevice | null = null): Tensor | null {
+  positionWeights(dtype: 'f32' | 'f64', device: TensorDevice | null = null): Tensor | null {
     if (this.weights === null) return null;
     if (device !== null) return deviceConstant(device, this.weights);
     return fromTypedArray(dtype === 'f32' ? this.weights : Float64Array.from(this.weights));
@@ -173,7 +176,7 @@ export abstract class LocalGraph implements MessageGraph {
     return this.#selfLoops;
   }
 
-  /** Sizes and fields, as printed. */
+  /** Returns sizes and fields as text. */
   toString(): string {
     const fields = (name: string, frame: Frame): string =>
       Object.keys(frame).length === 0
@@ -201,27 +204,27 @@ export abstract class LocalGraph implements MessageGraph {
     return null;
   }
 
-  slotSources(): Int32Array {
+  positionSources(): Int32Array {
     return this.adjacency.indices;
   }
 
   rowIds(rows: RowsOf): Int32Array | null {
-    if (rows !== 'slots') return this.nodeRowIds(rows);
-    this.#slotIds ??= this.#findSlotIds();
-    return this.#slotIds;
+    if (rows !== 'positions') return this.nodeRowIds(rows);
+    this.#positionIds ??= this.#findEdgeRowIds();
+    return this.#positionIds;
   }
 
-  /** What sources or destinations are in the whole graph; null: 0, 1, 2, …. */
+  /** Returns the ids of sources or destinations in the whole graph; null if they are 0, 1, 2, …. */
   protected nodeRowIds(_rows: 'src' | 'dst'): Int32Array | null {
     return null;
   }
 
-  /** The same of edges, by edge id; without loops that were added here. */
+  /** Returns the ids of edges in the whole graph, by edge id, without added loops. */
   protected edgeRowIds(): Int32Array | null {
     return null;
   }
 
-  #findSlotIds(): Int32Array | null {
+  #findEdgeRowIds(): Int32Array | null {
     const { adjacency, addedLoops } = this;
     const { edgeIds, numEdges } = adjacency;
     const known = this.edgeRowIds();
@@ -229,22 +232,22 @@ export abstract class LocalGraph implements MessageGraph {
     const nodes = this.rowIds('dst');
     const given = numEdges - (addedLoops?.length ?? 0);
     const ids = new Int32Array(numEdges);
-    for (let slot = 0; slot < numEdges; slot++) {
-      const edge = edgeIds === null ? slot : edgeIds[slot];
-      if (edge < given) ids[slot] = known === null ? edge : known[edge];
+    for (let position = 0; position < numEdges; position++) {
+      const edge = edgeIds === null ? position : edgeIds[position];
+      if (edge < given) ids[position] = known === null ? edge : known[edge];
       else {
         const v = (addedLoops as Int32Array)[edge - given];
-        ids[slot] = -1 - (nodes === null ? v : nodes[v]);
+        ids[position] = -1 - (nodes === null ? v : nodes[v]);
       }
     }
     return ids;
   }
 
-  abstract regrouped(offsets: Int32Array, order: Int32Array): LocalGraph;
+  abstract regroup(offsets: Int32Array, order: Int32Array): LocalGraph;
   abstract withSelfLoops(): LocalGraph;
   abstract normDegrees(selfLoops: boolean): { readonly src: Float64Array; readonly dst: Float64Array };
 
-  /** Weighted edges into each destination; with `selfLoops`, plus 1 where it has no self loop. */
+  /** Returns the weighted in-degrees; with `selfLoops`, plus 1 where a destination has no self loop. */
   protected weightedInDegrees(selfLoops: boolean): Float64Array {
     const cached = this.#degrees[selfLoops ? 1 : 0];
     if (cached !== null) return cached;

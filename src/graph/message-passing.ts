@@ -1,7 +1,7 @@
 /**
- * How messages by field name become tensor functions: `updateAll` and `applyEdges` of every graph that is in this
- * process. A fused pass where there is one (a copied source, a source times an edge weight, inner products), otherwise
- * the message is made for every edge and reduced.
+ * Computes messages by field name with tensor functions: `updateAll` and `applyEdges` of every graph that is in this
+ * process. A fused pass is used where there is one (a copied source, a source times an edge weight, inner products);
+ * otherwise the message of every edge is computed and reduced.
  */
 import { add, div, mul, sub, sum, Tensor } from '../tensor/index.js';
 import { formatShape } from '../tensor/shape.js';
@@ -15,8 +15,8 @@ export function updateAll(graph: MessageGraph, message: Message | UserMessage, r
   checkReduce(reduce);
   if (typeof message === 'function') {
     const messages = runUserMessage(graph, message);
-    const chosen = messages[chosenMessage(Object.keys(messages), reduce)];
-    graph.dstdata[reduce.out] = graph.aggregateEdges(graph.toSlots(chosen), reduce.op);
+    const chosen = messages[findMessage(Object.keys(messages), reduce)];
+    graph.dstdata[reduce.out] = graph.aggregateEdges(graph.toPositions(chosen), reduce.op);
     return;
   }
   if (message.out !== reduce.message) {
@@ -29,10 +29,10 @@ export function updateAll(graph: MessageGraph, message: Message | UserMessage, r
       ),
     );
   }
-  graph.dstdata[reduce.out] = fused(graph, message, reduce) ?? composed(graph, message, reduce);
+  graph.dstdata[reduce.out] = reduceFused(graph, message, reduce) ?? reduceComposed(graph, message, reduce);
 }
 
-/** Sets what `apply` makes of the destinations' fields, the reduced ones included. */
+/** Sets the fields that `apply` computes from those of the destinations, including the reduced ones. */
 export function applyNodes(graph: MessageGraph, apply: NodeFunction): void {
   if (typeof apply !== 'function')
     throw new ValueError(
@@ -51,16 +51,16 @@ export function applyEdges(graph: MessageGraph, message: Message | UserMessage):
 }
 
 /**
- * Softmax over the edges into each node, for each column: scores [E, …] by edge id, as `edata` has them.
+ * Computes the softmax over the edges into each node, for each column: scores [E, …] by edge id, as in `edata`.
  *
  * @example
  * g.edata.a = edgeSoftmax(g, g.edata.score);
  */
 export function edgeSoftmax(graph: MessageGraph, scores: Tensor): Tensor {
-  return graph.toEdgeIds(graph.edgeSoftmax(graph.toSlots(scores)));
+  return graph.toEdgeIds(graph.edgeSoftmax(graph.toPositions(scores)));
 }
 
-function fused(graph: MessageGraph, { op, lhs, rhs }: Message, reduce: Reduce): Tensor | null {
+function reduceFused(graph: MessageGraph, { op, lhs, rhs }: Message, reduce: Reduce): Tensor | null {
   if (op === 'copy') {
     return lhs.target === 'u' ? graph.aggregate(graph.srcdata[lhs.field], { reduce: reduce.op }) : null;
   }
@@ -70,18 +70,18 @@ function fused(graph: MessageGraph, { op, lhs, rhs }: Message, reduce: Reduce): 
   const x = graph.srcdata[node.field];
   const weight = graph.edata[edge.field];
   if (weightColumns(x.shape.slice(1), weight.shape.slice(1)) === null) return null;
-  return graph.aggregate(x, { reduce: reduce.op, weight: graph.toSlots(weight) });
+  return graph.aggregate(x, { reduce: reduce.op, weight: graph.toPositions(weight) });
 }
 
-function composed(graph: MessageGraph, message: Message, reduce: Reduce): Tensor {
+function reduceComposed(graph: MessageGraph, message: Message, reduce: Reduce): Tensor {
   return graph.aggregateEdges(edgeMessage(graph, message), reduce.op);
 }
 
-/** The message of every edge, in slot order. */
+/** Computes the message of every edge, in position order. */
 function edgeMessage(graph: MessageGraph, { op, lhs, rhs }: Message): Tensor {
   if (op === 'copy' || rhs === null) return onEdges(graph, lhs);
   if (op === 'dot') return dotMessage(graph, lhs, rhs);
-  return binary[op](...aligned(onEdges(graph, lhs), onEdges(graph, rhs)));
+  return binary[op](...alignAxes(onEdges(graph, lhs), onEdges(graph, rhs)));
 }
 
 function dotMessage(graph: MessageGraph, lhs: Operand, rhs: Operand): Tensor {
@@ -101,7 +101,7 @@ function dotMessage(graph: MessageGraph, lhs: Operand, rhs: Operand): Tensor {
       return scores.reshape([graph.numEdges, ...row.slice(0, -1), 1]);
     }
   }
-  const [a, b] = aligned(onEdges(graph, lhs), onEdges(graph, rhs));
+  const [a, b] = alignAxes(onEdges(graph, lhs), onEdges(graph, rhs));
   if (a.rank < 2) throw new ShapeError(expected('dot', 'at least one feature axis', 'a field', 'one number'));
   return sum(mul(a, b), -1, { keepDims: true });
 }
@@ -113,8 +113,8 @@ const binary: Readonly<Record<Exclude<MessageOp, 'copy' | 'dot'>, (a: Tensor, b:
   div,
 };
 
-/** Both with as many axes: missing feature axes come after the edge axis, as in NumPy's rule for the rest. */
-function aligned(a: Tensor, b: Tensor): [Tensor, Tensor] {
+/** Gives both as many axes: missing feature axes are inserted after the edge axis, as in NumPy's broadcasting. */
+function alignAxes(a: Tensor, b: Tensor): [Tensor, Tensor] {
   const rank = Math.max(a.rank, b.rank);
   const widen = (t: Tensor): Tensor =>
     t.rank === rank
@@ -126,10 +126,12 @@ function aligned(a: Tensor, b: Tensor): [Tensor, Tensor] {
 function onEdges(graph: MessageGraph, { target, field }: Operand): Tensor {
   if (target === 'u') return graph.srcToEdges(graph.srcdata[field]);
   if (target === 'v') return graph.dstToEdges(graph.dstdata[field]);
-  return graph.toSlots(graph.edata[field]);
+  return graph.toPositions(graph.edata[field]);
 }
 
-/** Gathers the fields that the function reads, and no others. Rows are in the order of edge ids, as in `edata`. */
+/**
+ * Runs a message function, gathering only the fields that it reads. Rows are in the order of edge ids, as in `edata`.
+ */
 function runUserMessage(graph: MessageGraph, message: UserMessage): Record<string, Tensor> {
   const lazily = (frame: Frame, place: (t: Tensor) => Tensor): Frame => {
     const made = new Map<string, Tensor>();
@@ -162,8 +164,8 @@ function runUserMessage(graph: MessageGraph, message: UserMessage): Record<strin
   return result as Record<string, Tensor>;
 }
 
-/** The name of the message that a reduction takes, if the function made it. */
-export function chosenMessage(made: readonly string[], reduce: Reduce): string {
+/** Returns the name of the message that a reduction reads; throws if the function did not return it. */
+export function findMessage(made: readonly string[], reduce: Reduce): string {
   if (made.includes(reduce.message)) return reduce.message;
   const names = made.join(', ') || 'nothing';
   throw new ValueError(expected('updateAll', `a message "${reduce.message}"`, 'the function', names));

@@ -1,6 +1,6 @@
 /**
- * A matrix that is mostly zero, by rows (CSR): bag-of-words features of nodes. It stays sparse through the first layer,
- * where x·W becomes an aggregation of rows of W. Constant: no gradient with respect to its values.
+ * A sparse matrix by rows (CSR), such as bag-of-words features of nodes. It stays sparse in the first layer, where x·W
+ * becomes an aggregation of rows of W. Its values are constants without a gradient.
  */
 
 import { kernels } from '../native/index.js';
@@ -21,7 +21,7 @@ export class SparseMatrix {
   /** One value per stored entry. */
   readonly values: Float32Array;
   #tensor: Tensor | null = null;
-  /** Used for many steps, so that a device may keep the values. */
+  /** Whether the matrix is used for many steps, so that a device may cache its values. */
   readonly #lasting: boolean;
 
   private constructor(adjacency: Adjacency, values: Float32Array, lasting = true) {
@@ -31,7 +31,7 @@ export class SparseMatrix {
     this.shape = [adjacency.numDst, adjacency.numSrc];
   }
 
-  /** From CSR arrays: entries offsets[r] … offsets[r+1]−1 of row r. Values default to 1. */
+  /** Makes a matrix from CSR arrays: entries offsets[r] … offsets[r+1]−1 of row r. Values default to 1. */
   static fromCsr(
     offsets: Int32Array,
     indices: Int32Array,
@@ -58,7 +58,7 @@ export class SparseMatrix {
     return new SparseMatrix(Adjacency.trusted(offsets.slice(), indices.slice(), columns), own);
   }
 
-  /** The entries of a dense matrix that are not 0. */
+  /** Makes a matrix of the entries of a dense one that are not 0. */
   static fromDense(dense: Tensor): SparseMatrix {
     checkRank('SparseMatrix.fromDense', 'dense', dense, 2);
     const [rows, columns] = dense.shape;
@@ -89,12 +89,12 @@ export class SparseMatrix {
     return this.shape[1];
   }
 
-  /** Stored entries. */
+  /** The number of stored entries. */
   get numEntries(): number {
     return this.values.length;
   }
 
-  /** This matrix times a dense one: [rows, columns] · [columns, F]. */
+  /** Multiplies this matrix by a dense one: [rows, columns] · [columns, F]. */
   matmul(dense: Tensor): Tensor {
     if (dense.rank !== 2 || dense.shape[0] !== this.columns) {
       const got = `shape [${dense.shape.join(', ')}]`;
@@ -103,7 +103,7 @@ export class SparseMatrix {
     return aggregate(this.adjacency, dense, { weight: this.#weights(dense) }, null);
   }
 
-  /** The values where `dense` is, and of its dtype. */
+  /** Returns the values on the device and in the dtype of `dense`. */
   #weights({ device, dtype }: Tensor): Tensor {
     if (device !== null)
       return this.#lasting ? deviceConstant(device, this.values) : fromTypedArray(this.values).to(device);
@@ -113,7 +113,7 @@ export class SparseMatrix {
   }
 
   /**
-   * Each stored value 0 with probability p, otherwise divided by 1 − p: dropout, which leaves zeros as they are. The mask is
+   * Applies dropout: sets each stored value to 0 with probability p, and divides it by 1 − p otherwise. The mask is
    * that of the dense matrix; `rowIds` as for `dropout` of a tensor.
    */
   dropout(p: number, rowIds: Int32Array | null = null): SparseMatrix {
@@ -141,7 +141,7 @@ export class SparseMatrix {
     return new SparseMatrix(this.adjacency, values, false);
   }
 
-  /** The given rows, in that order. */
+  /** Selects rows, in the order of `ids`. */
   gatherRows(ids: Ids): SparseMatrix {
     const rows = toInt32('SparseMatrix.gatherRows', 'ids', ids);
     checkNodeIds('SparseMatrix.gatherRows', 'ids', rows, this.rows);
@@ -160,7 +160,7 @@ export class SparseMatrix {
     return new SparseMatrix(Adjacency.trusted(newOffsets, newIndices, this.columns), values, false);
   }
 
-  /** The same entries with other values, in the order of `values`. */
+  /** Returns the same entries with other values, in the order of `values`. */
   withValues(values: Float32Array): SparseMatrix {
     if (values.length !== this.values.length)
       throw new ShapeError(

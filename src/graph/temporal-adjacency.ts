@@ -1,17 +1,17 @@
 /**
- * Neighbours of every node in time order, in arrays that grow while others read them.
+ * Neighbours of every node in time order, in arrays that grow while other threads read them.
  *
  * Every node owns a slice of one pool with room to grow; entries are (neighbour, event row), rows ascending. The entry
- * before a slice is its header: `rows` there holds the number of entries it has room for, which never changes. Free entries
- * have a row beyond all others. A full slice is copied to a new place of twice the room and left as it was. So who holds
- * `starts`, `neighbors` and `rows` of one moment and looks only at rows below the number of events of that moment sees
- * the graph of that moment, whatever is appended meanwhile, on any thread.
+ * before a slice is its header: `rows` there holds its capacity in entries, which never changes. Free entries have a
+ * row beyond all others. A full slice is copied to a new one of twice the capacity and left unchanged. So a reader on
+ * any thread that holds `starts`, `neighbors` and `rows` of one moment, and ignores rows from the number of events of
+ * that moment on, sees the graph of that moment, whatever is appended later.
  */
 import { ValueError } from '../util/errors.js';
 
 /** The row of a free entry. */
 const free = 2 ** 31 - 1;
-const mostSlots = 2 ** 31 - 2;
+const maxEntries = 2 ** 31 - 2;
 
 /** Compact neighbour lists: those of node v from indptr[v] to indptr[v + 1]. */
 export interface TCSR {
@@ -27,15 +27,17 @@ export class TemporalAdjacency {
   #neighbors = new Int32Array(1);
   #rows = new Int32Array(1);
   #numNodes = 0;
-  /** Entries of the pool in use. Entry 0 is the header of the slice that all nodes without neighbours share. */
+  /**
+   * The number of used entries of the pool. Entry 0 is the header of the slice that all nodes without neighbours share.
+   */
   #used = 1;
 
-  /** Where the slice of each node begins. */
+  /** The first entry of each node's slice. */
   get starts(): Int32Array {
     return this.#starts;
   }
 
-  /** Entries of each node; for the thread that appends. */
+  /** The number of entries of each node, for the thread that appends. */
   get counts(): Int32Array {
     return this.#counts;
   }
@@ -49,7 +51,7 @@ export class TemporalAdjacency {
     return this.#rows;
   }
 
-  /** Makes room for nodes up to `numNodes`. */
+  /** Grows the arrays to `numNodes` nodes. */
   growNodes(numNodes: number): void {
     const room = this.#starts.length;
     if (numNodes > room) {
@@ -64,7 +66,10 @@ export class TemporalAdjacency {
     this.#numNodes = numNodes;
   }
 
-  /** Adds events `first` … `end` − 1, later than all there; with `keep` those rows whose flag is 1, and all beyond it. */
+  /**
+   * Adds events `first` … `end` − 1, which are later than all others; with `keep`, only rows with flag 1 or beyond the
+   * flags.
+   */
   append(
     src: Int32Array,
     dst: Int32Array,
@@ -83,16 +88,16 @@ export class TemporalAdjacency {
     }
   }
 
-  /** Slices of exactly the right size for the first events. */
+  /** Makes slices of exactly the needed size for the first events. */
   #layOut(src: Int32Array, dst: Int32Array, end: number, directed: boolean): void {
     const sizes = new Int32Array(this.#numNodes);
     for (let row = 0; row < end; row++) {
       sizes[dst[row]]++;
       if (!directed && src[row] !== dst[row]) sizes[src[row]]++;
     }
-    let slots = 1;
-    for (const size of sizes) if (size > 0) slots += size + 1;
-    this.#newPool(slots);
+    let entries = 1;
+    for (const size of sizes) if (size > 0) entries += size + 1;
+    this.#newPool(entries);
     for (let v = 0; v < sizes.length; v++) if (sizes[v] > 0) this.#starts[v] = this.#openSlice(v, sizes[v]);
   }
 
@@ -118,7 +123,7 @@ export class TemporalAdjacency {
       this.#neighbors[to + i] = this.#neighbors[from + i];
       this.#rows[to + i] = this.#rows[from + i];
     }
-    // Not before the slice is complete for readers on other threads.
+    // Published after the slice is complete, for readers on other threads.
     Atomics.store(this.#starts, node, to);
   }
 
@@ -130,7 +135,7 @@ export class TemporalAdjacency {
     return start;
   }
 
-  /** New arrays with twice the room in use, without the slices that were left; `starts` is new too: it belongs to them. */
+  /** Makes new arrays, including `starts`, of twice the used capacity, without abandoned slices. */
   #renewPool(more: number): void {
     const oldNeighbors = this.#neighbors;
     const oldRows = this.#rows;
@@ -153,18 +158,18 @@ export class TemporalAdjacency {
     this.#starts = starts;
   }
 
-  #newPool(slots: number): void {
-    if (slots > mostSlots)
+  #newPool(entries: number): void {
+    if (entries > maxEntries)
       throw new ValueError(
-        `TemporalGraph: expected at most ${mostSlots} entries of neighbour lists, room to grow included, got ${slots}. Split the stream.`,
+        `TemporalGraph: expected at most ${maxEntries} entries of neighbour lists, including spare capacity, got ${entries}. Split the stream.`,
       );
-    this.#neighbors = new Int32Array(slots);
-    this.#rows = new Int32Array(slots).fill(free);
+    this.#neighbors = new Int32Array(entries);
+    this.#rows = new Int32Array(entries).fill(free);
     this.#rows[0] = 0;
     this.#used = 1;
   }
 
-  /** A compact copy. */
+  /** Makes a compact copy. */
   toTCSR(time: Float64Array, ids: Int32Array): TCSR {
     const indptr = new Int32Array(this.#numNodes + 1);
     for (let v = 0; v < this.#numNodes; v++) indptr[v + 1] = indptr[v] + this.#counts[v];

@@ -1,26 +1,27 @@
 /**
- * Events of a temporal graph as columns: what callers hand over, how it is checked, and the growing arrays that keep it.
+ * Events of a temporal graph as columns: the arguments of callers, their checks, and the growing arrays that store
+ * them.
  *
- * All of a call is checked before any of it is taken. Arrays grow by doubling into new ones, and entries already there are
- * never written again, so a reader that holds the arrays of an earlier moment keeps reading the truth.
+ * All events of a call are checked before any is stored. Arrays grow by doubling into new ones, and stored entries are
+ * never overwritten, so a reader that holds the arrays of an earlier moment reads valid data.
  */
 import { kernels } from '../native/index.js';
 import { type Ids, Tensor } from '../tensor/index.js';
 import { describe, expected, ShapeError, ValueError } from '../util/errors.js';
 
-/** Who met whom, and when. */
+/** Events: source, destination and time of each. */
 export interface TemporalEvents {
   readonly src: Ids;
   readonly dst: Ids;
   readonly time: Float64Array | readonly number[];
-  /** The caller's name for each event; its position in the stream as received when not given. */
+  /** The caller's id of each event; by default its position in the stream as received. */
   readonly ids?: Ids;
   readonly types?: Ids;
   /** One row per event, row-major. */
   readonly features?: Float32Array;
 }
 
-/** Columns of one call, checked. */
+/** Checked columns of one call. */
 export interface EventColumns {
   readonly count: number;
   readonly src: ArrayLike<number>;
@@ -29,25 +30,25 @@ export interface EventColumns {
   readonly ids: ArrayLike<number> | null;
   readonly types: ArrayLike<number> | null;
   readonly features: Float32Array | null;
-  /** The largest node id, −1 without events. */
+  /** The largest node id; −1 if there are no events. */
   readonly maxNode: number;
 }
 
-/** Most events and most node ids: they are numbered with 32 bits. */
-export const mostEvents = 2 ** 31 - 2;
+/** The largest number of events and of node ids, which are 32-bit integers. */
+export const maxEvents = 2 ** 31 - 2;
 
-/** Farthest time from 0: differences of any two must be numbers with 32 bits, which is how models see them. */
-export const longest = 1.7e38;
+/** The largest absolute time: differences of any two must be finite in f32, in which models compute. */
+export const maxTime = 1.7e38;
 
-/** What the columns of a call must agree with. */
+/** The properties that the columns of a call must have. */
 export interface EventRules {
-  /** Node ids lie below this. */
+  /** The exclusive upper bound of node ids. */
   readonly nodeLimit: number;
-  /** What to do about a larger one. */
+  /** The advice for a larger id. */
   readonly nodeAdvice: string;
-  /** Numbers per event; −1: not known yet. */
+  /** The number of features per event; −1 if not known yet. */
   readonly featureWidth: number;
-  /** Whether events have types; null: not known yet. */
+  /** Whether events have types; null if not known yet. */
   readonly typed: boolean | null;
 }
 
@@ -56,17 +57,18 @@ export function checkEvents(where: string, events: TemporalEvents, rules: EventR
     throw new ValueError(expected(where, 'an object with src, dst and time', 'events', events));
   const src = column(where, 'src', events.src);
   const count = src.length;
-  const dst = sized(where, 'dst', column(where, 'dst', events.dst), count);
-  const time = sized(where, 'time', timeColumn(where, events.time), count);
-  const ids = events.ids === undefined ? null : sized(where, 'ids', column(where, 'ids', events.ids), count);
+  const dst = checkCount(where, 'dst', column(where, 'dst', events.dst), count);
+  const time = checkCount(where, 'time', timeColumn(where, events.time), count);
+  const ids =
+    events.ids === undefined ? null : checkCount(where, 'ids', column(where, 'ids', events.ids), count);
   const maxNode = Math.max(
     checkRange(where, 'src', src, rules.nodeLimit, rules.nodeAdvice),
     checkRange(where, 'dst', dst, rules.nodeLimit, rules.nodeAdvice),
   );
   for (let i = 0; i < count; i++) {
-    // Also false for what is not a number.
-    if (!(Math.abs(time[i]) <= longest)) {
-      const what = Number.isFinite(time[i]) ? `numbers up to ${longest}` : 'finite numbers';
+    // The comparison is also false for NaN.
+    if (!(Math.abs(time[i]) <= maxTime)) {
+      const what = Number.isFinite(time[i]) ? `numbers up to ${maxTime}` : 'finite numbers';
       throw new ValueError(expected(where, what, 'time', at(time[i], i)), { position: i });
     }
   }
@@ -76,7 +78,7 @@ export function checkEvents(where: string, events: TemporalEvents, rules: EventR
   return { count, src, dst, time, ids, types, features, maxNode };
 }
 
-/** The position of the first time that is earlier than the one before it (than `last` for the first), or −1. */
+/** Returns the position of the first time that is earlier than the one before it (`last` for the first), or −1. */
 export function findDisorder(time: ArrayLike<number>, last: number): number {
   let before = last;
   for (let i = 0; i < time.length; i++) {
@@ -86,12 +88,12 @@ export function findDisorder(time: ArrayLike<number>, last: number): number {
   return -1;
 }
 
-/** Positions in time order; events of equal time keep their order. */
+/** Returns positions in time order; events of equal time keep their order. */
 export function timeOrder(time: ArrayLike<number>): Int32Array {
   return Int32Array.from({ length: time.length }, (_, i) => i).sort((a, b) => time[a] - time[b] || a - b);
 }
 
-/** The columns with entry order[i] at i; events without ids get their position from `firstId` on as id. */
+/** Returns the columns with entry order[i] at i; events without ids get ids from `firstId` on by position. */
 export function reorder(
   columns: EventColumns,
   order: Int32Array,
@@ -124,19 +126,19 @@ export class EventStore {
   types: Int32Array | null = null;
   features: Float32Array | null = null;
   count = 0;
-  /** Whether events have types; null until the first come. */
+  /** Whether events have types; null before the first events. */
   typed: boolean | null = null;
-  /** Numbers per event; −1 until the first come. */
+  /** The number of features per event; −1 before the first events. */
   width = -1;
 
-  /** Learns from the first events what was not known. */
+  /** Sets types and width from the first events. */
   settle(columns: EventColumns): void {
     if (columns.count === 0) return;
     this.typed ??= columns.types !== null;
     if (this.width < 0) this.width = (columns.features?.length ?? 0) / columns.count;
   }
 
-  /** Takes all events of a call, in its order. With `share`, the first features are kept as they are, not copied. */
+  /** Adds all events of a call, in its order. With `share`, the first features are used without a copy. */
   append(columns: EventColumns, firstId: number, share = false): void {
     const { count, src, dst, time, ids, types, features } = columns;
     const first = this.count;
@@ -145,7 +147,7 @@ export class EventStore {
     for (let i = 0; i < count; i++) {
       this.src[first + i] = src[i];
       this.dst[first + i] = dst[i];
-      // Minus zero is zero, so that equal times are equal bits.
+      // Adding 0 turns −0 into 0, so that equal times have equal bits.
       this.time[first + i] = time[i] + 0;
       this.ids[first + i] = ids === null ? firstId + i : ids[i];
     }
@@ -156,7 +158,7 @@ export class EventStore {
     this.count = first + count;
   }
 
-  /** Writes event `i` of the columns over entry `slot`. */
+  /** Writes event `i` of the columns to entry `slot`. */
   write(slot: number, columns: EventColumns, i: number, id: number): void {
     this.src[slot] = columns.src[i];
     this.dst[slot] = columns.dst[i];
@@ -167,30 +169,30 @@ export class EventStore {
       copyRow(columns.features, i, this.features, slot, this.width);
   }
 
-  /** Makes room for `size` events. */
+  /** Grows the arrays to `size` events. */
   reserve(size: number): void {
     if (size > this.time.length) {
-      const room = Math.min(Math.max(size, 2 * this.time.length, 16), mostEvents);
-      // Exactly as many as asked for at first: most streams come as one call.
-      const rooms = this.time.length === 0 ? size : room;
-      this.src = grown(this.src, new Int32Array(rooms), this.count);
-      this.dst = grown(this.dst, new Int32Array(rooms), this.count);
-      this.ids = grown(this.ids, new Int32Array(rooms), this.count);
-      this.time = grown(this.time, new Float64Array(rooms), this.count);
+      const room = Math.min(Math.max(size, 2 * this.time.length, 16), maxEvents);
+      // The first call allocates exactly: most streams are one call.
+      const capacity = this.time.length === 0 ? size : room;
+      this.src = growArray(this.src, new Int32Array(capacity), this.count);
+      this.dst = growArray(this.dst, new Int32Array(capacity), this.count);
+      this.ids = growArray(this.ids, new Int32Array(capacity), this.count);
+      this.time = growArray(this.time, new Float64Array(capacity), this.count);
     }
-    const rooms = this.time.length;
+    const capacity = this.time.length;
     if (this.typed === true && (this.types?.length ?? 0) < size)
-      this.types = grown(this.types ?? new Int32Array(0), new Int32Array(rooms), this.count);
+      this.types = growArray(this.types ?? new Int32Array(0), new Int32Array(capacity), this.count);
     if (this.width > 0 && (this.features?.length ?? 0) < size * this.width)
-      this.features = grown(
+      this.features = growArray(
         this.features ?? new Float32Array(0),
-        new Float32Array(rooms * this.width),
+        new Float32Array(capacity * this.width),
         this.count * this.width,
       );
   }
 }
 
-function grown<T extends Int32Array | Float64Array | Float32Array>(from: T, to: T, used: number): T {
+function growArray<T extends Int32Array | Float64Array | Float32Array>(from: T, to: T, used: number): T {
   to.set(from.subarray(0, used));
   return to;
 }
@@ -215,16 +217,21 @@ function column(where: string, name: string, ids: Ids | undefined): ArrayLike<nu
 function timeColumn(where: string, time: unknown): ArrayLike<number> {
   if (time instanceof Float64Array) return time;
   if (Array.isArray(time) && time.every((t) => typeof t === 'number')) return time;
-  const advice = time instanceof Float32Array ? '32-bit times cannot tell seconds of our century apart.' : '';
+  const advice = time instanceof Float32Array ? 'Seconds since 1970 need 64 bits.' : '';
   throw new ValueError(expected(where, 'a Float64Array or an array of numbers', 'time', time, advice));
 }
 
-function sized(where: string, name: string, values: ArrayLike<number>, count: number): ArrayLike<number> {
+function checkCount(
+  where: string,
+  name: string,
+  values: ArrayLike<number>,
+  count: number,
+): ArrayLike<number> {
   if (values.length === count) return values;
   throw new ShapeError(expected(where, `${count} entries, one per entry of src,`, name, values.length));
 }
 
-/** Refuses anything but whole numbers from 0 to limit − 1, and returns the largest. */
+/** Throws unless all ids are whole numbers from 0 to limit − 1; returns the largest. */
 function checkRange(
   where: string,
   name: string,
@@ -258,7 +265,7 @@ function checkTypes(
     throw new ValueError(expected(where, want, 'types', types));
   }
   if (types === undefined) return null;
-  const values = sized(where, 'types', column(where, 'types', types), count);
+  const values = checkCount(where, 'types', column(where, 'types', types), count);
   checkRange(where, 'types', values, 2 ** 31, '');
   return values;
 }

@@ -1,14 +1,14 @@
 /**
  * A stream of events between nodes, in time order, that grows at its end.
  *
- * An event's row is its place in time order (events of equal time keep theirs); everything inside speaks of rows, and
- * `eventIds` leads back to the caller's names. "Earlier than t" means strictly: rows below `cutoff(t)`, in this one
- * function and its twin in the sampling kernel. Times are 64-bit throughout.
+ * The row of an event is its index in time order (events of equal time keep their order); the implementation uses rows,
+ * and `eventIds` maps them to the caller's ids. "Earlier than t" means strictly: rows below `cutoff(t)`, which the
+ * sampling kernel computes in the same way. Times are 64-bit throughout.
  *
  * @example
  * const graph = new TemporalGraph({ src: [0, 1], dst: [1, 2], time: [1, 2.5] }, { growNodes: true });
  * graph.append({ src: [2], dst: [7], time: [3] }); // { firstRow: 2, count: 1 }
- * graph.cutoff(2.5); // 1: one event lies before
+ * graph.cutoff(2.5); // 1: one event is earlier
  */
 import { Tensor } from '../tensor/index.js';
 import { checkInteger, checkNumber, describe, expected, ShapeError, ValueError } from '../util/errors.js';
@@ -20,40 +20,43 @@ import {
   type EventColumns,
   EventStore,
   findDisorder,
-  mostEvents,
+  maxEvents,
   reorder,
   type TemporalEvents,
   timeOrder,
 } from './temporal-events.js';
 
 export interface TemporalGraphOptions {
-  /** One more than the largest node id when not given. */
+  /** The number of nodes; by default one more than the largest node id. */
   readonly numNodes?: number;
-  /** An event is seen from its destination only. By default both ends see it; a self loop is seen once. */
+  /**
+   * Make an event a neighbour entry of its destination only. By default it is one of both ends; a self loop is one
+   * entry.
+   */
   readonly directed?: boolean;
-  /** Numbers per event; by default as the first events have. */
+  /** The number of features per event; by default that of the first events. */
   readonly featureWidth?: number;
   /** One row per node. With `growNodes`, later nodes have rows of zeros. */
   readonly nodeFeatures?: Tensor;
-  /** Sort the events of each call by time, instead of refusing those that are not in order. */
+  /** Sort the events of each call by time, instead of rejecting those that are not in order. */
   readonly sort?: boolean;
-  /** What `append` does with an event earlier than one before it: refuse it, or let events wait for `lateness`. */
+  /** Whether `append` rejects an event that is earlier than one before it, or buffers events for `lateness`. */
   readonly outOfOrder?: 'refuse' | 'buffer';
-  /** An appended event is released when one later by this much has come. */
+  /** A buffered event is released when an event later by this much has been appended. */
   readonly lateness?: number;
-  /** Node ids beyond numNodes make new nodes instead of an error. */
+  /** Make node ids beyond numNodes new nodes instead of an error. */
   readonly growNodes?: boolean;
-  /** One flag for each event row: 0 = the event is in the stream, but its ends do not become neighbours. */
+  /** One flag per event row: 0 if the event is in the stream, but its ends do not become neighbours. */
   readonly neighborMask?: Uint8Array;
 }
 
-/** Rows that a call added; with outOfOrder 'buffer', those that it released. */
+/** The rows that a call added, or, with outOfOrder 'buffer', released. */
 export interface Appended {
   readonly firstRow: number;
   readonly count: number;
 }
 
-/** The graph at one moment, for kernels on any thread: later events change nothing that it shows. */
+/** The graph at one moment, for kernels on any thread; later events do not change it. */
 export interface TemporalMoment {
   readonly starts: Int32Array;
   readonly neighbors: Int32Array;
@@ -78,7 +81,7 @@ export class TemporalGraph {
   readonly directed: boolean;
   readonly #adjacency = new TemporalAdjacency();
   readonly #store = new EventStore();
-  /** Rows whose flag is 0 make nobody a neighbour. */
+  /** Flags by row: events with flag 0 make no neighbours. */
   readonly #keep: Uint8Array | null;
   readonly #late: LateEvents | null;
   readonly #lateness: number;
@@ -90,7 +93,7 @@ export class TemporalGraph {
   #views: Views | null = null;
   #nodeFeatures: Tensor | null;
 
-  /** A Float32Array of features is kept, not copied: leave it as it is. Everything else is copied. */
+  /** Uses a Float32Array of features without a copy, so it must not change; copies everything else. */
   constructor(events: TemporalEvents, options: TemporalGraphOptions = {}) {
     checkOptionNames('TemporalGraph', options, {
       numNodes: true,
@@ -117,7 +120,7 @@ export class TemporalGraph {
     if (options.featureWidth !== undefined)
       this.#store.width = checkInteger(name, 'featureWidth', options.featureWidth, 0, 2 ** 24);
     const given = options.numNodes;
-    const known = given === undefined ? null : checkInteger(name, 'numNodes', given, 0, mostEvents);
+    const known = given === undefined ? null : checkInteger(name, 'numNodes', given, 0, maxEvents);
     const columns = this.#check(name, events, known);
     this.#keep = checkMask(options.neighborMask, columns.count);
     this.#setNodes(Math.max(known ?? 0, columns.maxNode + 1));
@@ -131,7 +134,7 @@ export class TemporalGraph {
     return this.#numNodes;
   }
 
-  /** Whether events may bring new nodes. */
+  /** Whether events may add new nodes. */
   get growsNodes(): boolean {
     return this.#growNodes;
   }
@@ -140,17 +143,17 @@ export class TemporalGraph {
     return this.#store.count;
   }
 
-  /** Numbers per event. */
+  /** The number of features per event. */
   get featureWidth(): number {
     return Math.max(0, this.#store.width);
   }
 
-  /** Time of the last event, −∞ before the first. */
+  /** The time of the last event; −∞ before the first. */
   get lastTime(): number {
     return this.#store.count === 0 ? -Infinity : this.#store.time[this.#store.count - 1];
   }
 
-  /** Events that were appended and wait for earlier ones. */
+  /** The number of buffered events. */
   get numPending(): number {
     return this.#late?.count ?? 0;
   }
@@ -188,7 +191,7 @@ export class TemporalGraph {
     return this.#nodeFeatures;
   }
 
-  /** Adds events at the end. All are checked before any is taken. */
+  /** Adds events at the end. All are checked before any is added. */
   append(events: TemporalEvents): Appended {
     const where = `${name}.append`;
     const columns = this.#check(where, events, this.#growNodes ? null : this.#numNodes);
@@ -208,12 +211,12 @@ export class TemporalGraph {
     return this.#take(ordered, firstId, false);
   }
 
-  /** Releases all events that wait. */
+  /** Releases all buffered events. */
   flush(): Appended {
     return this.#release(Infinity);
   }
 
-  /** The number of events strictly earlier than `t`: the rows below it. */
+  /** Returns the number of events strictly earlier than `t`, which are the rows below it. */
   cutoff(t: number): number {
     if (typeof t !== 'number' || Number.isNaN(t))
       throw new ValueError(expected(`${name}.cutoff`, 'a number', 't', t));
@@ -227,25 +230,28 @@ export class TemporalGraph {
     return low;
   }
 
-  /** What a sampler reads, safe while events are appended. For reading only: kernels trust it. */
+  /**
+   * Returns the arrays that a sampler reads, safe while events are appended. They must not be changed: kernels trust
+   * them.
+   */
   moment(): TemporalMoment {
     const { starts, neighbors, rows } = this.#adjacency;
     const { time, count } = this.#store;
     return { starts, neighbors, rows, time, numEvents: count, numNodes: this.#numNodes };
   }
 
-  /** Neighbour lists as compact arrays; `eid` are the event ids. */
+  /** Returns neighbour lists as compact arrays; `eid` are the event ids. */
   toTCSR(): TCSR {
     return this.#adjacency.toTCSR(this.#store.time, this.#store.ids);
   }
 
-  /** The stream up to event `row`, with the same nodes: the events of training, for example. */
+  /** Returns the stream up to event `row`, with the same nodes: the events of training, for example. */
   before(row: number): TemporalGraph {
     const end = checkInteger(`${name}.before`, 'row', row, 0, this.numEvents);
     return this.#copy(end, this.#keep === null ? {} : { neighborMask: this.#keep.slice(0, end) });
   }
 
-  /** The same stream and rows, in which only events whose flag is 1 make their ends neighbours. */
+  /** Returns the same stream and rows, in which only events with flag 1 make their ends neighbours. */
   where(keep: Uint8Array): TemporalGraph {
     return this.#copy(this.numEvents, { neighborMask: keep });
   }
@@ -279,26 +285,26 @@ export class TemporalGraph {
 
   #check(where: string, events: TemporalEvents, numNodes: number | null): EventColumns {
     const columns = checkEvents(where, events, {
-      nodeLimit: this.#growNodes || numNodes === null ? mostEvents : numNodes,
-      nodeAdvice: numNodes === null ? '' : 'Give a larger numNodes, or growNodes: true.',
+      nodeLimit: this.#growNodes || numNodes === null ? maxEvents : numNodes,
+      nodeAdvice: numNodes === null ? '' : 'Pass a larger numNodes, or growNodes: true.',
       featureWidth: this.#store.width,
       typed: this.#store.typed,
     });
     const total = this.#store.count + this.numPending + columns.count;
-    if (total > mostEvents || this.#received + columns.count > mostEvents)
-      throw new ValueError(expected(where, `at most ${mostEvents} events in all`, 'events', total));
+    if (total > maxEvents || this.#received + columns.count > maxEvents)
+      throw new ValueError(expected(where, `at most ${maxEvents} events in all`, 'events', total));
     return columns;
   }
 
-  /** The columns in time order, or an error that names the first event that is not. */
+  /** Returns the columns in time order; throws an error that names the first event out of order. */
   #inOrder(where: string, columns: EventColumns): EventColumns {
     const bad = findDisorder(columns.time, this.lastTime);
     if (bad < 0) return columns;
     const before = bad === 0 ? this.lastTime : columns.time[bad - 1];
     if (!this.#sort) {
-      const advice = "Sort the events, give sort: true, or outOfOrder: 'buffer' for events that come late.";
+      const advice = "Sort the events, or pass sort: true, or outOfOrder: 'buffer' for late events.";
       const got = `${columns.time[bad]} at position ${bad}, after ${before}`;
-      throw new ValueError(expected(where, 'times that do not fall', 'time', got, advice), { position: bad });
+      throw new ValueError(expected(where, 'ascending times', 'time', got, advice), { position: bad });
     }
     const order = timeOrder(columns.time);
     if (columns.time[order[0]] < this.lastTime) this.#refuseLate(columns, order[0]);
@@ -306,7 +312,7 @@ export class TemporalGraph {
   }
 
   #refuseLate({ time }: EventColumns, position: number): never {
-    const advice = 'Later events are part of the graph already; a larger lateness lets events wait longer.';
+    const advice = 'Later events are in the graph already; use a larger lateness.';
     throw new ValueError(
       expected(
         `${name}.append`,
@@ -388,13 +394,13 @@ function checkNodeFeatures(features: Tensor | undefined, numNodes: number): Tens
   if (!(features instanceof Tensor) || features.rank !== 2 || features.shape[0] !== numNodes) {
     const got = features instanceof Tensor ? `[${features.shape.join(', ')}]` : describe(features);
     throw new ShapeError(
-      `${name}: expected a tensor [${numNodes}, width] for nodeFeatures, got ${got}. Give one row per node.`,
+      `${name}: expected a tensor [${numNodes}, width] for nodeFeatures, got ${got}. Pass one row per node.`,
     );
   }
   return features;
 }
 
-/** The rows, then zeros. */
+/** Appends rows of zeros. */
 function padRows(x: Tensor, rows: number): Tensor {
   const out = Tensor.allocate(x.dtype, [rows, x.shape[1]]);
   const data = out.array;

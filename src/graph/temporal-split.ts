@@ -1,6 +1,6 @@
 /**
- * Splits a stream by time into training, validation and test, and holds nodes back from training, so that it can be
- * measured how well a model does on nodes that it has never seen (Rossi et al.: "Temporal graph networks for deep learning
+ * Splits a stream by time into training, validation and test, and holds nodes back from training, to measure a model on
+ * nodes that it has never seen (Rossi et al.: "Temporal graph networks for deep learning
  * on dynamic graphs", 2020).
  */
 import { checkInteger, checkNumber, expected, ValueError } from '../util/errors.js';
@@ -9,25 +9,25 @@ import { Random } from '../util/philox.js';
 import type { TemporalGraph } from './temporal-graph.js';
 
 export interface TemporalSplitOptions {
-  /** Share of the events for training. */
+  /** The fraction of the events for training. */
   readonly train?: number;
   readonly validation?: number;
-  /** A split that is given: first rows after training and after validation; then shares have no say. */
+  /** The first rows after training and after validation; fractions are then ignored. */
   readonly ends?: { readonly trainEnd: number; readonly validationEnd: number };
-  /** Share of all nodes that is held back, drawn from those that appear after training. */
+  /** The fraction of all nodes to hold back, drawn from those that appear after training. */
   readonly newNodeFraction?: number;
   readonly seed?: number;
 }
 
-/** Training: rows up to trainEnd; validation: up to validationEnd; test: the rest. */
+/** A split: training rows end at trainEnd, validation rows at validationEnd, the others are for testing. */
 export interface TemporalSplit {
   readonly trainEnd: number;
   readonly validationEnd: number;
-  /** 1: held back from training. By node. */
+  /** By node: 1 if it is held back from training. */
   readonly newNodes: Uint8Array;
-  /** 0: an end of the event is held back, so it is no training event. By row below trainEnd. */
+  /** By row below trainEnd: 0 if an end of the event is held back, so that it is not a training event. */
   readonly trainMask: Uint8Array;
-  /** 1: an end of the event is in no training event. By row. */
+  /** By row: 1 if an end of the event is in no training event. */
   readonly isNew: Uint8Array;
 }
 
@@ -45,14 +45,14 @@ export function splitByTime(graph: TemporalGraph, options: TemporalSplitOptions 
   const validation = checkNumber(name, 'validation', options.validation ?? 0.15, 0, 1);
   const fraction = checkNumber(name, 'newNodeFraction', options.newNodeFraction ?? 0, 0, 1);
   const seed = checkInteger(name, 'seed', options.seed ?? 0);
-  // Sums of decimal shares are off by rounding: 0.1 + 0.2 is meant to be 0.3.
+  // Rounded, since sums of decimal fractions are inexact: 0.1 + 0.2 should be 0.3.
   const both = Number((train + validation).toFixed(12));
   if (both > 1)
-    throw new ValueError(expected(name, 'shares of at most 1 together', 'validation', validation));
+    throw new ValueError(expected(name, 'fractions with a sum of at most 1', 'validation', validation));
   const { src, dst, time, numNodes, numEvents } = graph;
   const { trainEnd, validationEnd } =
-    options.ends === undefined ? byShare() : givenEnds(options.ends, numEvents);
-  function byShare(): { trainEnd: number; validationEnd: number } {
+    options.ends === undefined ? endsByFraction() : checkEnds(options.ends, numEvents);
+  function endsByFraction(): { trainEnd: number; validationEnd: number } {
     if (numEvents === 0) return { trainEnd: 0, validationEnd: 0 };
     return {
       trainEnd: rowsUpTo(time, quantile(time, train)),
@@ -73,7 +73,7 @@ export function splitByTime(graph: TemporalGraph, options: TemporalSplitOptions 
   return { trainEnd, validationEnd, newNodes, trainMask, isNew };
 }
 
-function givenEnds(
+function checkEnds(
   { trainEnd, validationEnd }: { readonly trainEnd: number; readonly validationEnd: number },
   numEvents: number,
 ): { trainEnd: number; validationEnd: number } {
@@ -82,7 +82,7 @@ function givenEnds(
   return { trainEnd, validationEnd };
 }
 
-/** The quantile of ascending values by linear interpolation between the two nearest, as NumPy computes it. */
+/** Computes a quantile of ascending values by linear interpolation between the two nearest, as NumPy computes it. */
 function quantile(sorted: Float64Array, q: number): number {
   const at = (sorted.length - 1) * q;
   const low = Math.floor(at);
@@ -102,7 +102,7 @@ function rowsUpTo(time: Float64Array, limit: number): number {
   return low;
 }
 
-/** Draws from the nodes of events after training as many as are `fraction` of all nodes that have events. */
+/** Draws nodes of events after training, as many as `fraction` of all nodes with events. */
 function holdBack(graph: TemporalGraph, trainEnd: number, fraction: number, seed: number): Uint8Array {
   const { src, dst, numNodes, numEvents } = graph;
   const held = new Uint8Array(numNodes);

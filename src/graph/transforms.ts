@@ -1,6 +1,6 @@
 /**
- * New graphs from old ones: reversed, undirected, with or without self loops, parts of them. None changes its argument;
- * edge weights go along, fields do not (copy those you need by `edgeIds`).
+ * Makes new graphs: reversed, undirected, with or without self loops, subgraphs. No function changes its argument; edge
+ * weights are kept, fields are not (copy those you need by `edgeIds`).
  */
 import { kernels } from '../native/index.js';
 import type { Ids } from '../tensor/index.js';
@@ -11,13 +11,13 @@ import { checkNodeIds } from './adjacency.js';
 import { Block } from './block.js';
 import { Graph, type GraphOptions } from './graph.js';
 
-/** Every edge turned round; edge ids stay. */
+/** Reverses every edge; edge ids stay. */
 export function reverse(graph: Graph): Graph {
   const { src, dst } = graph.edges();
-  return rebuilt(graph, dst, src, graph.edgeWeight, true);
+  return rebuild(graph, dst, src, graph.edgeWeight, true);
 }
 
-/** One more edge v → v of weight 1 for every node, behind the others; nodes that have one get another unless `remaining`. */
+/** Adds an edge v → v of weight 1 to every node, after the others; with `remaining`, only to nodes that have none. */
 export function addSelfLoops(graph: Graph, options: { readonly remaining?: boolean } = {}): Graph {
   checkOptionNames('addSelfLoops', options, { remaining: true });
   if (options.remaining === true) return graph.withSelfLoops();
@@ -35,13 +35,13 @@ export function addSelfLoops(graph: Graph, options: { readonly remaining?: boole
   return Graph.fromEdges(from, to, { numNodes: n, edgeWeight });
 }
 
-/** Without the edges v → v. */
+/** Removes the edges v → v. */
 export function removeSelfLoops(graph: Graph): Graph {
   checkSquare('removeSelfLoops', graph);
   return edgeSubgraph(graph, (src, dst) => src !== dst).graph;
 }
 
-/** Both directions of every edge, each pair of nodes connected once; of the weights of merged edges the largest is kept. */
+/** Adds the other direction of every edge and merges multi-edges, which keep their largest weight. */
 export function toUndirected(graph: Graph): Graph {
   checkSquare('toUndirected', graph);
   const { src, dst } = graph.edges();
@@ -53,11 +53,11 @@ export function toUndirected(graph: Graph): Graph {
   from.set(dst, n);
   to.set(dst);
   to.set(src, n);
-  return coalesced(from, to, weight === null ? null : [weight, weight], graph.numNodes);
+  return coalesceEdges(from, to, weight === null ? null : [weight, weight], graph.numNodes);
 }
 
-/** Edges sorted by (destination, source), equal pairs merged; the largest of their weights is kept. */
-function coalesced(
+/** Sorts edges by (destination, source) and merges equal pairs, which keep their largest weight. */
+function coalesceEdges(
   from: Int32Array,
   to: Int32Array,
   weights: readonly [Float32Array, Float32Array] | null,
@@ -88,7 +88,7 @@ function coalesced(
   return Graph.fromEdges(src.subarray(0, n), dst.subarray(0, n), options);
 }
 
-/** The stable order of `keys`, after an earlier order. */
+/** Returns the stable order of `keys`, applied after an earlier order. */
 function sortOrder(keys: Int32Array, count: number, before: Int32Array | null): Int32Array {
   const n = keys.length;
   let sorted = keys;
@@ -112,7 +112,7 @@ export interface Subgraph {
   readonly edgeIds: Int32Array;
 }
 
-/** The given nodes, numbered in the order given, and all edges between them. */
+/** Selects nodes, numbered in the given order, and all edges between them. */
 export function subgraph(graph: Graph, nodes: Ids): Subgraph {
   checkSquare('subgraph', graph);
   const nodeIds = toInt32('subgraph', 'nodes', nodes).slice();
@@ -139,7 +139,7 @@ export function subgraph(graph: Graph, nodes: Ids): Subgraph {
   };
 }
 
-/** The given edges in the order given, or those that a function accepts in their order, on the same nodes. */
+/** Selects edges in the given order, or those that a function accepts, with all nodes. */
 export function edgeSubgraph(
   graph: Graph,
   keep: Ids | ((src: number, dst: number, edge: number) => boolean),
@@ -158,10 +158,10 @@ export function edgeSubgraph(
   const weight = graph.edgeWeight;
   const pick = (a: Int32Array): Int32Array => Int32Array.from(ids, (e) => a[e]);
   const kept = weight === null ? null : Float32Array.from(ids, (e) => weight[e]);
-  return { graph: rebuilt(graph, pick(src), pick(dst), kept, false), edgeIds: ids };
+  return { graph: rebuild(graph, pick(src), pick(dst), kept, false), edgeIds: ids };
 }
 
-/** The block of all edges into the given nodes: exact message passing for them, one layer deep. */
+/** Makes the block of all edges into the given nodes, for exact message passing of one layer. */
 export function inBlock(graph: Graph, nodes: Ids): Block {
   checkSquare('inBlock', graph);
   const seeds = toInt32('inBlock', 'nodes', nodes);
@@ -179,8 +179,8 @@ export function inBlock(graph: Graph, nodes: Ids): Block {
   const rows = new Int32Array(edges);
   const parentEdgeIds = new Int32Array(edges);
   const srcIds: number[] = Array.from(seeds);
-  const slotWeights = graph.slotWeights('f32')?.dataSync<Float32Array>() ?? null;
-  const weights = slotWeights === null ? null : new Float32Array(edges);
+  const positionWeights = graph.positionWeights('f32')?.dataSync<Float32Array>() ?? null;
+  const weights = positionWeights === null ? null : new Float32Array(edges);
   let n = 0;
   for (const seed of seeds) {
     for (let p = offsets[seed]; p < offsets[seed + 1]; p++, n++) {
@@ -188,7 +188,7 @@ export function inBlock(graph: Graph, nodes: Ids): Block {
       if (place[u] < 0) place[u] = srcIds.push(u) - 1;
       rows[n] = place[u];
       parentEdgeIds[n] = edgeIds === null ? p : edgeIds[p];
-      if (weights !== null) weights[n] = (slotWeights as Float32Array)[p];
+      if (weights !== null) weights[n] = (positionWeights as Float32Array)[p];
     }
   }
   return Block.trusted(newOffsets, rows, srcIds.length, {
@@ -199,7 +199,7 @@ export function inBlock(graph: Graph, nodes: Ids): Block {
   });
 }
 
-/** One graph of several side by side: node and edge ids of each follow those of the one before. */
+/** Joins several graphs in one: node and edge ids of each follow those of the one before. */
 export function disjointUnion(graphs: readonly Graph[]): Graph {
   const numNodes = checkInteger(
     'disjointUnion',
@@ -230,7 +230,7 @@ export function disjointUnion(graphs: readonly Graph[]): Graph {
 
 const total = (values: readonly number[]): number => values.reduce((sum, n) => sum + n, 0);
 
-function rebuilt(
+function rebuild(
   graph: Graph,
   src: Int32Array,
   dst: Int32Array,

@@ -12,7 +12,7 @@ export class ReLU extends Module {
   }
 }
 
-/** x for x > 0, else slope·x. */
+/** Computes x for x > 0, else slope·x. */
 export class LeakyReLU extends Module {
   readonly slope: number;
 
@@ -30,7 +30,7 @@ export class LeakyReLU extends Module {
   }
 }
 
-/** x for x > 0, else alpha·(exp(x) − 1). */
+/** Computes x for x > 0, else alpha·(exp(x) − 1). */
 export class ELU extends Module {
   readonly alpha: number;
 
@@ -48,7 +48,7 @@ export class ELU extends Module {
   }
 }
 
-/** The exact form x·Φ(x). */
+/** Computes the exact form x·Φ(x). */
 export class GELU extends Module {
   forward(x: Tensor): Tensor {
     return gelu(x);
@@ -67,14 +67,14 @@ export class Tanh extends Module {
   }
 }
 
-/** log(1 + exp(x)). */
+/** Computes log(1 + exp(x)). */
 export class Softplus extends Module {
   forward(x: Tensor): Tensor {
     return softplus(x);
   }
 }
 
-/** Hands its input on: the activation called 'none'. */
+/** Returns its input: the activation 'none'. */
 export class Identity extends Module {
   forward(x: Tensor): Tensor {
     return x;
@@ -106,7 +106,7 @@ export const activationTypes = {
   SOFTPLUS: 'softplus',
 } as const satisfies Record<string, ActivationName>;
 
-/** A new activation module by name. */
+/** Makes an activation module by name. */
 export function activation(name: ActivationName): Layer {
   if (typeof name !== 'string' || !Object.hasOwn(makers, name)) {
     throw new ValueError(expected('activation', `one of ${Object.keys(makers).join(', ')}`, 'name', name));

@@ -1,8 +1,8 @@
 /**
  * `MultiheadAttention` (Vaswani et al. 2017, "Attention is all you need", §3.2.2), with PyTorch's parameters and masks.
  *
- * One departure: a query whose keys are all masked gets weights of 0 instead of NaN, so a node without neighbours needs
- * no special case.
+ * Unlike in PyTorch, a query whose keys are all masked has weights of 0 instead of NaN, so a node without neighbours
+ * needs no special case.
  */
 
 import { isFloat } from '../tensor/dtype.js';
@@ -34,7 +34,7 @@ export interface AttentionOptions extends ParameterOptions {
   /** Probability of dropping an attention weight in training; 0 by default. */
   readonly dropout?: number;
   readonly bias?: boolean;
-  /** Size of keys and of values, when they differ from that of queries. */
+  /** The sizes of keys and of values, if they differ from that of queries. */
   readonly kDim?: number;
   readonly vDim?: number;
 }
@@ -44,22 +44,23 @@ export interface AttentionCall {
   readonly keyPaddingMask?: Tensor;
   /** [L, S], or [B, H, L, S]: u8 with 1 where a query must not see a key, or floats added to the scores. */
   readonly attentionMask?: Tensor;
-  /** Return the weights too, averaged over the heads. */
+  /** Also return the weights, averaged over the heads. */
   readonly needWeights?: boolean;
 }
 
 export interface AttentionResult {
   /** [B, L, E] */
   readonly output: Tensor;
-  /** [B, L, S] when asked for. */
+  /** [B, L, S] if requested. */
   readonly weights: Tensor | null;
 }
 
-/** Stands for −∞: far below any score, yet finite, so that a row of nothing else has a softmax. */
+/** Represents −∞: far below any score, but finite, so that the softmax of a fully masked row is defined. */
 const hidden = -1e30;
 
 /**
- * query [B, L, E], key [B, S, kDim], value [B, S, vDim] → [B, L, E], softmax(q·kᵀ/√(E/H))·v in each of H heads.
+ * Computes multi-head attention: query [B, L, E], key [B, S, kDim], value [B, S, vDim] → [B, L, E],
+ * softmax(q·kᵀ/√(E/H))·v in each of H heads.
  *
  * @example
  * const attention = new MultiheadAttention(64, 4, { dropout: 0.1 });
@@ -69,7 +70,7 @@ export class MultiheadAttention extends Module {
   readonly embedDim: number;
   readonly heads: number;
   readonly dropout: number;
-  /** The three projections in one [3E, E] weight, when keys and values have the size of queries. */
+  /** The three projections in one [3E, E] weight, if keys and values have the size of queries. */
   readonly inProjWeight: Tensor | null;
   readonly qProjWeight: Tensor | null;
   readonly kProjWeight: Tensor | null;
@@ -125,7 +126,7 @@ export class MultiheadAttention extends Module {
     return { output, weights: call.needWeights === true ? mean(weights, 1) : null };
   }
 
-  /** softmax over the keys, without those that a mask hides: scores [B, H, L, S]. */
+  /** Computes the softmax over the keys that no mask hides: scores [B, H, L, S]. */
   #weights(scores: Tensor, call: AttentionCall): Tensor {
     const [batch, , length, keys] = scores.shape;
     const masks: Tensor[] = [];
@@ -141,7 +142,7 @@ export class MultiheadAttention extends Module {
     }
     for (const mask of masks) biased = where(mask, hidden, biased);
     let weights = softmax(biased);
-    // Masked weights are exact zeros already, except in rows that have no key left.
+    // Masked weights are exactly 0 already, except in fully masked rows.
     for (const mask of masks) weights = where(mask, 0, weights);
     return this.training ? dropout(weights, this.dropout, this.#random ?? defaultRandom()) : weights;
   }
@@ -154,7 +155,7 @@ export class MultiheadAttention extends Module {
     return linear(x, weight, inProjBias === null ? null : block(inProjBias));
   }
 
-  /** [B, L, E] as [B, L, H, E/H]. */
+  /** Reshapes [B, L, E] to [B, L, H, E/H]. */
   #split(x: Tensor): Tensor {
     return reshape(x, [x.shape[0], x.shape[1], this.heads, this.embedDim / this.heads]);
   }

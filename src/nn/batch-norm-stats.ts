@@ -1,6 +1,6 @@
 /**
- * What every batch normalisation does with running statistics, whether a batch is on one worker or on several: moving them
- * towards the batch, and normalising by them as constants.
+ * Running statistics of batch normalisation, for a batch on one worker or on several: updates them from the batch, and
+ * normalises by them as constants.
  */
 import {
   add,
@@ -24,7 +24,7 @@ export interface RunningStats {
   readonly numBatchesTracked: Tensor | null;
 }
 
-/** Moves running statistics towards those of a batch of `rows` rows, the variance towards the unbiased one. */
+/** Updates running statistics from those of a batch of `rows` rows; the variance becomes the unbiased one. */
 export function trackStats(running: RunningStats, { mean, variance }: ColumnStats, rows: number): void {
   const { runningMean, runningVar, numBatchesTracked } = running;
   if (runningMean === null || runningVar === null || numBatchesTracked === null) return;
@@ -32,23 +32,23 @@ export function trackStats(running: RunningStats, { mean, variance }: ColumnStat
   if (numBatchesTracked.device !== null) {
     const update = (): void => {
       writeValues(add(numBatchesTracked, 1), numBatchesTracked);
-      const share = running.momentum ?? reciprocal(cast(numBatchesTracked, mean.dtype));
-      moveOnDevice(runningMean, mean, share, 1);
-      moveOnDevice(runningVar, variance, share, unbiased);
+      const rate = running.momentum ?? reciprocal(cast(numBatchesTracked, mean.dtype));
+      moveOnDevice(runningMean, mean, rate, 1);
+      moveOnDevice(runningVar, variance, rate, unbiased);
     };
     noGrad(() => scope(update));
     return;
   }
   const batches = ++numBatchesTracked.array[0];
-  const share = running.momentum ?? 1 / batches;
-  move(runningMean, mean, share, 1);
-  move(runningVar, variance, share, unbiased);
+  const rate = running.momentum ?? 1 / batches;
+  move(runningMean, mean, rate, 1);
+  move(runningVar, variance, rate, unbiased);
   numBatchesTracked.storage.version++;
 }
 
-/** running += share·(factor·batch − running), where values cannot be looked at. */
-function moveOnDevice(running: Tensor, batch: Tensor, share: TensorLike, factor: number): void {
-  writeValues(add(running, mul(sub(mul(batch, factor), running), share)), running);
+/** Computes running += rate·(factor·batch − running) on a device. */
+function moveOnDevice(running: Tensor, batch: Tensor, rate: TensorLike, factor: number): void {
+  writeValues(add(running, mul(sub(mul(batch, factor), running), rate)), running);
 }
 
 export interface Affine {
@@ -68,10 +68,10 @@ export function normByStats(x: Tensor, stats: ColumnStats, { weight, bias, eps }
   return add(mul(centred, mul(weight, rstd)), bias);
 }
 
-/** running = (1 − share)·running + share·factor·batch, in f64 before it is stored. */
-function move(running: Tensor, batch: Tensor, share: number, factor: number): void {
+/** Computes running = (1 − rate)·running + rate·factor·batch, in f64 before it is stored. */
+function move(running: Tensor, batch: Tensor, rate: number, factor: number): void {
   const target = running.floats;
   const source = batch.floats;
-  for (let i = 0; i < target.length; i++) target[i] = (1 - share) * target[i] + share * (factor * source[i]);
+  for (let i = 0; i < target.length; i++) target[i] = (1 - rate) * target[i] + rate * (factor * source[i]);
   running.storage.version++;
 }

@@ -1,8 +1,8 @@
 /**
  * `BatchNorm1d` (Ioffe & Szegedy 2015): y = (x − mean) / √(var + eps) · γ + β over each column of the batch.
  *
- * In training the statistics are the batch's own and the running ones move by `momentum`, towards the unbiased variance
- * as in PyTorch; in evaluation the running ones are used, as constants.
+ * In training the statistics are those of the batch, and the running ones are updated with `momentum`, with the
+ * unbiased variance as in PyTorch; in evaluation the running ones are used, as constants.
  */
 
 import type { Tensor } from '../tensor/index.js';
@@ -17,15 +17,15 @@ import { Module } from './module.js';
 
 export interface BatchNormOptions extends ParameterOptions {
   readonly eps?: number;
-  /** Share of the new batch in the running statistics; null averages all batches equally. 0.1 by default. */
+  /** The weight of the new batch in the running statistics; null averages all batches equally. 0.1 by default. */
   readonly momentum?: number | null;
   /** Scale by γ (from 1) and shift by β (from 0), both trained. The default. */
   readonly affine?: boolean;
-  /** Keep running statistics (the default); without them evaluation uses the batch too. */
+  /** Keep running statistics (the default); otherwise evaluation uses the batch too. */
   readonly trackRunningStats?: boolean;
 }
 
-/** x [N, features] → the same shape. */
+/** Normalises x [N, features]. */
 export class BatchNorm1d extends Module {
   readonly features: number;
   readonly eps: number;

@@ -1,5 +1,6 @@
 /**
- * `Dropout`: in training each element is 0 with probability p, otherwise divided by 1 − p; in evaluation nothing happens.
+ * `Dropout`: in training each element is 0 with probability p, otherwise divided by 1 − p; evaluation does not change
+ * it.
  */
 
 import { dropout, type Tensor } from '../tensor/index.js';
@@ -10,7 +11,7 @@ import type { Random } from '../util/philox.js';
 import { Module } from './module.js';
 
 export interface DropoutOptions {
-  /** Where masks come from; the shared generator by default. */
+  /** The generator of masks; by default the shared one. */
   readonly random?: Random;
 }
 
@@ -25,7 +26,7 @@ export class Dropout extends Module {
     this.#random = options.random ?? null;
   }
 
-  /** `rowIds` (`graph.rowIds`) name the rows of x: draws go by them, not by places. */
+  /** Draws by `rowIds` (`graph.rowIds`), the ids of the rows of x, instead of their positions. */
   forward(x: Tensor, rowIds: Int32Array | null = null): Tensor {
     return this.training ? dropout(x, this.p, { random: this.#random ?? defaultRandom(), rowIds }) : x;
   }

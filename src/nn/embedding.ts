@@ -11,14 +11,14 @@ import * as init from './init.js';
 import { Module } from './module.js';
 
 export interface EmbeddingOptions extends ParameterOptions {
-  /** Give gradients as rows (`weight.sparseGrad`), so that a step touches only the rows of the batch. */
+  /** Make gradients sparse rows (`weight.sparseGrad`), so that a step changes only the rows of the batch. */
   readonly sparse?: boolean;
   /** A row that starts at 0 and gets no gradient. */
   readonly paddingIdx?: number;
 }
 
 /**
- * ids of any shape [...] → [..., dim]; the weight [count, dim] starts as N(0, 1).
+ * Looks up ids of any shape [...], giving [..., dim]; the weight [count, dim] starts as N(0, 1).
  *
  * @example
  * const table = new Embedding(1000, 32, { sparse: true });
@@ -48,7 +48,7 @@ export class Embedding extends Module {
     return this.paddingIdx === null ? rows : this.#stopPadding(rows, ids, this.paddingIdx);
   }
 
-  /** The same values, with no gradient into the padding row. */
+  /** Returns the same values, without a gradient into the padding row. */
   #stopPadding(rows: Tensor, ids: Ids, paddingIdx: number): Tensor {
     const array = toInt32('Embedding', 'ids', ids);
     if (!array.includes(paddingIdx)) return rows;

@@ -1,5 +1,5 @@
 /**
- * How layers make their parameters: outside any scope, of one float dtype, filled by an initialiser.
+ * Makes the parameters of layers: outside any scope, of one float dtype, filled by an initialiser.
  */
 
 import { isFloat } from '../tensor/dtype.js';
@@ -10,15 +10,15 @@ import type { Random } from '../util/philox.js';
 import * as init from './init.js';
 import { buffer, parameter } from './parameter.js';
 
-/** Options that every layer with parameters takes. */
+/** Options of every layer with parameters. */
 export interface ParameterOptions {
   /** f32 by default; f64 is for checking gradients. */
   readonly dtype?: FloatDType;
-  /** Where initial values come from; the shared generator by default (see `manualSeed`). */
+  /** The generator of initial values; by default the shared one (see `manualSeed`). */
   readonly random?: Random;
 }
 
-/** A parameter of zeros, then filled. */
+/** Makes a parameter of zeros and fills it. */
 export function newParameter(
   shape: readonly number[],
   options: ParameterOptions,
@@ -31,7 +31,7 @@ export function newParameter(
   });
 }
 
-/** Uniform within ±1/√fan: how PyTorch starts linear layers and cells. */
+/** Makes a parameter that is uniform within ±1/√fan, as PyTorch initialises linear layers and cells. */
 export function newFanParameter(shape: readonly number[], fan: number, options: ParameterOptions): Tensor {
   const bound = fan > 0 ? 1 / Math.sqrt(fan) : 0;
   return newParameter(shape, options, (t) =>
@@ -51,12 +51,12 @@ export function newBuffer(
   });
 }
 
-/** The `random` option alone, absent when it was not given. */
+/** Returns only the `random` option, if it was given. */
 export function randomOf(options: ParameterOptions): { readonly random?: Random } {
   return options.random === undefined ? {} : { random: options.random };
 }
 
-/** The options of parameters alone, without those of the layer that they are in. */
+/** Returns only the options of parameters, without those of the layer. */
 export function parameterOptions({ dtype, random }: ParameterOptions): ParameterOptions {
   return { ...(dtype === undefined ? {} : { dtype }), ...(random === undefined ? {} : { random }) };
 }
@@ -67,7 +67,7 @@ export function checkFloatDType(dtype: FloatDType | undefined): FloatDType {
   return dtype;
 }
 
-/** Sizes of a layer: whole numbers of at least 1. */
+/** Throws unless all sizes are whole numbers of at least 1. */
 export function checkSizes(where: string, sizes: Readonly<Record<string, number>>): void {
   for (const [name, value] of Object.entries(sizes)) checkInteger(where, name, value, 1);
 }

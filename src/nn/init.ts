@@ -1,6 +1,6 @@
 /**
- * Initial values, written in place, with the formulas of torch.nn.init. Each function returns the tensor it filled.
- * Numbers come from the shared generator unless `random` is given.
+ * Fills tensors with initial values in place, with the formulas of torch.nn.init. Each function returns the tensor it
+ * filled. The default of `random` is the shared generator.
  */
 import { type FloatArray, kernels } from '../native/index.js';
 import { isFloat } from '../tensor/dtype.js';
@@ -16,7 +16,7 @@ export interface InitOptions {
   readonly random?: Random;
 }
 
-/** Uniform in [lo, hi), by default [0, 1). */
+/** Fills with uniform numbers in [lo, hi), by default [0, 1). */
 export function uniform(
   t: Tensor,
   options: InitOptions & { readonly lo?: number; readonly hi?: number } = {},
@@ -31,7 +31,7 @@ export function uniform(
   });
 }
 
-/** Normally distributed, by default with mean 0 and deviation 1. */
+/** Fills with normally distributed numbers, by default with mean 0 and standard deviation 1. */
 export function normal(
   t: Tensor,
   options: InitOptions & { readonly mean?: number; readonly std?: number } = {},
@@ -62,7 +62,7 @@ export interface GlorotOptions extends InitOptions {
   readonly gain?: number;
 }
 
-/** U(−a, a) with a = gain·√(6 / (fanIn + fanOut)): Glorot & Bengio 2010, also called Xavier. */
+/** Fills with U(−a, a), a = gain·√(6 / (fanIn + fanOut)): Glorot & Bengio 2010, also called Xavier. */
 export function glorotUniform(t: Tensor, options: GlorotOptions = {}): Tensor {
   checkOptionNames('glorotUniform', options, { random: true, gain: true });
   const { gain = 1, ...rest } = options;
@@ -71,7 +71,7 @@ export function glorotUniform(t: Tensor, options: GlorotOptions = {}): Tensor {
   return uniform(t, { ...rest, lo: -bound, hi: bound });
 }
 
-/** N(0, σ²) with σ = gain·√(2 / (fanIn + fanOut)). */
+/** Fills with N(0, σ²), σ = gain·√(2 / (fanIn + fanOut)). */
 export function glorotNormal(t: Tensor, options: GlorotOptions = {}): Tensor {
   checkOptionNames('glorotNormal', options, { random: true, gain: true });
   const { gain = 1, ...rest } = options;
@@ -86,7 +86,7 @@ export interface KaimingOptions extends InitOptions {
   readonly mode?: 'fanIn' | 'fanOut';
 }
 
-/** U(−a, a) with a = √(6 / ((1 + slope²)·fan)): He et al. 2015. */
+/** Fills with U(−a, a), a = √(6 / ((1 + slope²)·fan)): He et al. 2015. */
 export function kaimingUniform(t: Tensor, options: KaimingOptions = {}): Tensor {
   checkOptionNames('kaimingUniform', options, { random: true, slope: true, mode: true });
   const { slope = 0, mode = 'fanIn', ...rest } = options;
@@ -99,7 +99,7 @@ export function kaimingUniform(t: Tensor, options: KaimingOptions = {}): Tensor 
   return uniform(t, { ...rest, lo: -bound, hi: bound });
 }
 
-/** How many inputs feed an output and the reverse, for a weight [out, in, ...kernel]. */
+/** Returns the inputs per output and the outputs per input of a weight [out, in, ...kernel]. */
 export function fans(t: Tensor, where = 'init.fans'): { readonly fanIn: number; readonly fanOut: number } {
   if (!(t instanceof Tensor)) throw new ValueError(expected(where, 'a tensor', 't', t));
   if (t.rank < 2)
@@ -110,11 +110,11 @@ export function fans(t: Tensor, where = 'init.fans'): { readonly fanIn: number; 
 
 function fanSum(where: string, t: Tensor): number {
   const { fanIn, fanOut } = fans(t, where);
-  // An empty weight has nothing to fill; any finite bound will do.
+  // An empty weight needs a finite bound, though nothing is filled.
   return Math.max(1, fanIn + fanOut);
 }
 
-/** Values are made in memory, so that they are the same wherever the tensor is. */
+/** Fills on the CPU and copies, so that values are the same on every device. */
 function write(where: string, t: Tensor, fill: (target: FloatArray) => void): Tensor {
   if (!(t instanceof Tensor)) throw new ValueError(expected(where, 'a tensor', 't', t));
   if (!isFloat(t.dtype)) throw new DTypeError(expected(where, 'f32 or f64', 'the dtype of t', t.dtype));

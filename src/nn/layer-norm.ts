@@ -16,7 +16,7 @@ export interface LayerNormOptions extends ParameterOptions {
   readonly affine?: boolean;
 }
 
-/** x [..., features] → the same shape. */
+/** Normalises x [..., features]. */
 export class LayerNorm extends Module {
   readonly features: number;
   readonly eps: number;

@@ -12,7 +12,7 @@ export interface LinearOptions extends ParameterOptions {
 }
 
 /**
- * x [..., in] → [..., out]. Weight [out, in] and bias [out] start uniform within ±1/√in.
+ * Maps x [..., in] to [..., out]. Weight [out, in] and bias [out] start uniform within ±1/√in.
  *
  * @example
  * const layer = new Linear(16, 4);

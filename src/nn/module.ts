@@ -1,9 +1,9 @@
 /**
  * `Module`: a function with parameters.
  *
- * A module has no registry. Its public fields are looked at whenever somebody asks: parameters, buffers, child modules,
- * and arrays, maps and plain objects of these. Names join field names with dots, as PyTorch does: `layers.0.weight`.
- * Private `#fields` cannot be seen and so hold nothing that is trained or saved.
+ * A module has no registry. Its public fields are inspected on demand: parameters, buffers, child modules, and arrays,
+ * maps and plain objects of these. Names are field names joined by dots, as in PyTorch: `layers.0.weight`. Private
+ * `#fields` are not visible, so they must not hold values that are trained or saved.
  *
  * A class is either abstract or final: write a new layer by extending `Module`, or wrap one; do not extend a layer.
  */
@@ -26,17 +26,17 @@ export abstract class Module {
 
   abstract forward(...inputs: never[]): unknown;
 
-  /** The fields to look at, with the names they get. */
+  /** Returns the fields to inspect, with their names. */
   protected fields(): Iterable<readonly [string, unknown]> {
     return Object.entries(this);
   }
 
-  /** Sizes and options for `toString`, such as `4 → 8`. */
+  /** Returns sizes and options for `toString`, such as `4 → 8`. */
   protected describe(): string {
     return '';
   }
 
-  /** Parameters with their names; one that is shared appears once, under its first name. */
+  /** Returns parameters with their names; a shared one appears once, under its first name. */
   namedParameters(): Map<string, Tensor> {
     return firstNames(this.#tensors(isParameter));
   }
@@ -49,7 +49,7 @@ export abstract class Module {
     return firstNames(this.#tensors(isBuffer));
   }
 
-  /** Direct child modules by name. */
+  /** Returns the direct child modules by name. */
   children(): Map<string, Module> {
     const found: [string, Module][] = [];
     scan('', this.fields(), new Set(), (name, value) => {
@@ -58,7 +58,7 @@ export abstract class Module {
     return firstNames(found);
   }
 
-  /** This module (named '') and all below it, each once. */
+  /** Returns this module (named '') and all below it, each once. */
   modules(): Map<string, Module> {
     const found: [string, Module][] = [];
     this.#walk('', new Set(), (name, value) => {
@@ -67,7 +67,7 @@ export abstract class Module {
     return firstNames(found);
   }
 
-  /** How many numbers are trained. */
+  /** Returns the number of trained elements. */
   parameterCount(): number {
     return this.parameters().reduce((total, p) => total + p.size, 0);
   }
@@ -82,12 +82,12 @@ export abstract class Module {
     return this.train(false);
   }
 
-  /** Forgets the gradients of all parameters. */
+  /** Removes the gradients of all parameters. */
   zeroGrad(): void {
     for (const p of this.parameters()) p.zeroGrad();
   }
 
-  /** Moves parameters and buffers to a device, in place and without their gradients; back to memory with `cpu`. */
+  /** Moves parameters and buffers to a device, in place and without their gradients; use `cpu` to move them back. */
   to(device: DeviceLike): this {
     const target = findDevice('Module.to', device);
     for (const [, t] of this.#tensors(isState)) {
@@ -100,15 +100,15 @@ export abstract class Module {
     return this;
   }
 
-  /** Moves parameters and buffers to memory, in place. */
+  /** Moves parameters and buffers to the CPU, in place. */
   async cpu(): Promise<this> {
     for (const [, t] of this.#tensors(isState)) await fetchInPlace(t);
     return this;
   }
 
   /**
-   * Parameters and buffers by name, outside the tape. They share memory with the module: training changes them, so clone
-   * what must stay. A shared tensor appears once.
+   * Returns parameters and buffers by name, outside the tape. They share memory with the module, so clone those that
+   * training must not change. A shared tensor appears once.
    */
   stateDict(): Record<string, Tensor> {
     const owned = firstNames(this.#tensors(isState));
@@ -116,16 +116,16 @@ export abstract class Module {
   }
 
   /**
-   * Copies values into parameters and buffers of the same names; floats convert to the dtype here. Nothing is changed
-   * when anything does not fit.
+   * Copies values into parameters and buffers of the same names; floats are converted to the dtype of the module.
+   * Nothing is changed if any value does not fit.
    *
-   * @param options.strict false allows missing and unexpected names (they are returned); shapes must fit in any case.
+   * @param options.strict false allows missing and unexpected names (they are returned); shapes must always fit.
    */
   loadStateDict(state: Readonly<Record<string, Tensor>>, options: LoadOptions = {}): LoadResult {
     return loadNamed(this.constructor.name, this.#tensors(isState), state, options);
   }
 
-  /** The tree of modules with the shapes of what they own. */
+  /** Returns the tree of modules with the shapes of their parameters and buffers. */
   toString(): string {
     const count = this.parameterCount().toLocaleString('en');
     return [`${this.#title()} · ${count} parameters`, ...this.#lines('  ', new Set([this]))].join('\n');
@@ -155,7 +155,7 @@ export abstract class Module {
     return lines;
   }
 
-  /** Every tensor that passes, under each of its names. */
+  /** Returns every tensor that passes `wanted`, under each of its names. */
   #tensors(wanted: (value: unknown) => boolean): [string, Tensor][] {
     const found: [string, Tensor][] = [];
     this.#walk('', new Set(), (name, value) => {
@@ -164,7 +164,7 @@ export abstract class Module {
     return found;
   }
 
-  /** Depth first in the order of the fields; a module that contains itself is entered once on each path. */
+  /** Walks depth first in the order of the fields; a module that contains itself is entered once per path. */
   #walk(name: string, path: Set<Module>, visit: Visit): void {
     if (path.has(this)) return;
     path.add(this);
@@ -177,7 +177,7 @@ export abstract class Module {
   }
 }
 
-/** Visits marked tensors and modules among the fields, inside arrays, maps and plain objects too. */
+/** Visits marked tensors and modules in the fields, also inside arrays, maps and plain objects. */
 function scan(
   prefix: string,
   fields: Iterable<readonly [unknown, unknown]>,

@@ -1,5 +1,5 @@
 /**
- * What a module owns: parameters (trained) and buffers (saved but not trained, such as running statistics).
+ * Tensors of a module: parameters (trained) and buffers (saved but not trained, such as running statistics).
  *
  * Both are ordinary tensors with a mark; an unmarked tensor in a field of a module is a plain value that is neither
  * trained nor saved.
@@ -19,7 +19,7 @@ const buffers = new WeakSet<Tensor>();
  * this.weight = parameter(init.glorotUniform(zeros([out, into])));
  */
 export function parameter(tensor: Tensor): Tensor {
-  owned('parameter', tensor);
+  makeLasting('parameter', tensor);
   if (!isFloat(tensor.dtype))
     throw new DTypeError(expected('parameter', 'f32 or f64', 'dtype', tensor.dtype));
   if (!tensor.isLeaf) {
@@ -34,7 +34,7 @@ export function parameter(tensor: Tensor): Tensor {
 
 /** Marks a tensor as a buffer: saved with its module, not trained, outlives any scope. */
 export function buffer(tensor: Tensor): Tensor {
-  owned('buffer', tensor);
+  makeLasting('buffer', tensor);
   if (tensor.requiresGrad) {
     throw new StateError(
       'buffer: expected a tensor without requiresGrad, got one with it. Use parameter() or detach().',
@@ -53,7 +53,8 @@ export function isBuffer(value: unknown): value is Tensor {
   return value instanceof Tensor && buffers.has(value);
 }
 
-function owned(where: string, tensor: unknown): void {
+/** Checks a tensor and makes it outlive any scope. */
+function makeLasting(where: string, tensor: unknown): void {
   if (!(tensor instanceof Tensor)) throw new ValueError(expected(where, 'a tensor', 'tensor', tensor));
   if (!tensor.isContiguous) {
     throw new StateError(`${where}: expected a contiguous tensor, got a strided view. Pass a clone().`);

@@ -1,7 +1,7 @@
 /**
  * Recurrent cells with PyTorch's layout of weights: `GRUCell` (Cho et al. 2014) and `RNNCell` (Elman 1990).
  *
- * One call makes one step: x [B, in] and the state h [B, hidden] give the next state. Without h it starts from 0.
+ * A call computes one step: x [B, in] and the state h [B, hidden] give the next state; h is 0 by default.
  * All weights start uniform within ±1/√hidden.
  */
 
@@ -42,7 +42,7 @@ function makeWeights(
   return { weightIh, weightHh, biasIh: biased ? make([rows]) : null, biasHh: biased ? make([rows]) : null };
 }
 
-/** The state given, checked, or zeros. */
+/** Checks the given state, or returns zeros. */
 function stateFor(where: string, x: Tensor, h: Tensor | undefined, hiddenSize: number): Tensor {
   if (x.rank !== 2) throw new ShapeError(expected(where, 'shape [B, in]', 'x', formatShape(x.shape)));
   if (h === undefined) return onDevice(x.device, () => zeros([x.shape[0], hiddenSize], { dtype: x.dtype }));
@@ -53,8 +53,8 @@ function stateFor(where: string, x: Tensor, h: Tensor | undefined, hiddenSize: n
 }
 
 /**
- * r = σ(W_ir·x + b_ir + W_hr·h + b_hr), z likewise, n = tanh(W_in·x + b_in + r·(W_hn·h + b_hn)), h' = (1 − z)·n + z·h.
- * The three blocks lie one below the other in the order r, z, n: weightIh [3H, in], weightHh [3H, H], biases [3H].
+ * Computes r = σ(W_ir·x + b_ir + W_hr·h + b_hr), z likewise, n = tanh(W_in·x + b_in + r·(W_hn·h + b_hn)), h' = (1 −
+ * z)·n + z·h. The three blocks are stacked in the order r, z, n: weightIh [3H, in], weightHh [3H, H], biases [3H].
  */
 export class GRUCell extends Module {
   readonly hiddenSize: number;
@@ -88,7 +88,7 @@ export interface RNNCellOptions extends CellOptions {
   readonly nonlinearity?: 'tanh' | 'relu';
 }
 
-/** h' = tanh(W_ih·x + b_ih + W_hh·h + b_hh), or relu. */
+/** Computes h' = tanh(W_ih·x + b_ih + W_hh·h + b_hh), or relu. */
 export class RNNCell extends Module {
   readonly hiddenSize: number;
   readonly nonlinearity: 'tanh' | 'relu';

@@ -1,5 +1,5 @@
 /**
- * Chains of layers: `Sequential`, and `MLP` for the common one.
+ * Chains of layers: `Sequential`, and `MLP` for the most common one.
  */
 
 import type { Tensor } from '../tensor/index.js';
@@ -49,7 +49,7 @@ const norms = {
 };
 
 export interface MLPOptions extends LinearOptions {
-  /** After every layer but the last; 'relu' by default. */
+  /** The activation after every layer but the last; 'relu' by default. */
   readonly activation?: ActivationName;
   /** Probability of dropout after each activation; 0 by default. */
   readonly dropout?: number;

@@ -1,7 +1,7 @@
 /**
- * Start values that a configuration can name (`init: { type: GLOROT_UNIFORM }`). A type gives a distribution, which fills a
- * tensor from a generator, or a range of a large table from the indices of its elements, so that the values of a table do
- * not depend on how it is partitioned.
+ * Start values that a configuration can name (`init: { type: GLOROT_UNIFORM }`). A type gives a distribution, which
+ * fills a tensor from a generator, or a range of a large table from the indices of its elements, so that the values of
+ * a table do not depend on how it is partitioned.
  */
 import { kernels } from '../native/index.js';
 import type { Tensor } from '../tensor/index.js';
@@ -72,7 +72,9 @@ function distributionOf({ type, options }: StartValues, fanSum: number): Distrib
   return getRecord(initTypes, type).distribution(options as never, fanSum);
 }
 
-/** Fills `t`. The fans are the last two axes: each matrix of a stack is filled alike. A vector has none and becomes 0. */
+/**
+ * Fills `t`. The fans are the last two axes: each matrix of a stack is filled alike. A vector has none and becomes 0.
+ */
 export function fillTensor(t: Tensor, start: StartValues, random: Random): Tensor {
   if (t.rank < 2 && start.type.startsWith('GLOROT')) return init.zeros(t);
   const [rows, columns] = t.rank < 2 ? [1, 1] : t.shape.slice(-2);

@@ -1,5 +1,5 @@
 /**
- * Loading named values into the tensors of a module: everything is checked before anything is written.
+ * Loads named values into the tensors of a module; all are checked before any is written.
  */
 import { kernels } from '../native/index.js';
 import { type DType, dtypes } from '../tensor/dtype.js';
@@ -10,21 +10,21 @@ import { formatShape, sameShape } from '../tensor/shape.js';
 import { ShapeError, StateError } from '../util/errors.js';
 
 export interface LoadOptions {
-  /** Refuse missing and unexpected names (the default). */
+  /** Throw for missing and unexpected names (the default). */
   readonly strict?: boolean;
 }
 
 export interface LoadResult {
-  /** Names here that the state does not have. */
+  /** Names of the module that the state lacks. */
   readonly missing: readonly string[];
-  /** Names in the state that are not here. */
+  /** Names of the state that the module lacks. */
   readonly unexpected: readonly string[];
 }
 
 const listed = 12;
 
 /**
- * Copies `state` into `owned`, which lists a shared tensor under each of its names: any of them will do.
+ * Copies `state` into `owned`, which lists a shared tensor under each of its names, one of which must be in `state`.
  */
 export function loadNamed(
   where: string,
@@ -73,7 +73,7 @@ function copyOf(source: Tensor): Tensor {
 
 function misfit(name: string, target: Tensor, source: unknown): string[] {
   const wanted = `${formatShape(target.shape)} ${target.dtype}`;
-  if (!(source instanceof Tensor)) return [`${name} (expected ${wanted}, got no tensor)`];
+  if (!(source instanceof Tensor)) return [`${name} (expected ${wanted}, got a value that is not a tensor)`];
   if (sameShape(source.shape, target.shape) && converts(source.dtype, target.dtype)) return [];
   return [`${name} (expected ${wanted}, got ${formatShape(source.shape)} ${source.dtype})`];
 }
@@ -83,7 +83,7 @@ function converts(from: DType, to: DType): boolean {
   return from === to || (float(from) && float(to));
 }
 
-/** Writes the values of one tensor over those of another of the same shape, converting floats. */
+/** Copies the values of one tensor to another of the same shape, converting floats. */
 export function copyValues(source: Tensor, target: Tensor): void {
   if (source.dtype === target.dtype) {
     writeValues(source, target);

@@ -1,6 +1,6 @@
 /**
- * `TimeEncode`: spans of time as vectors, cos(w·Δ + b) (Xu et al. 2020, "Inductive representation learning on temporal
- * graphs", eq. 6; initial values as in TGN and TGL).
+ * `TimeEncode`: encodes time spans as vectors, cos(w·Δ + b) (Xu et al. 2020, "Inductive representation learning on
+ * temporal graphs", eq. 6; initial values as in TGN and TGL).
  */
 import { type Tensor, timeEncode } from '../tensor/index.js';
 import { checkOptionNames } from '../util/option-names.js';
@@ -12,7 +12,7 @@ export interface TimeEncodeOptions extends ParameterOptions {
   readonly trainable?: boolean;
 }
 
-/** Δ [...] → [..., dim]; w starts at 10^−(0 … 9) in equal steps of the exponent, b at 0. */
+/** Maps Δ [...] to [..., dim]; w starts at 10^−(0 … 9) in equal steps of the exponent, b at 0. */
 export class TimeEncode extends Module {
   readonly weight: Tensor;
   readonly bias: Tensor;
@@ -32,7 +32,7 @@ export class TimeEncode extends Module {
     this.bias = trainable ? newParameter([dim], options) : newBuffer([dim], dtype);
   }
 
-  /** Spans of the module's dtype: take differences of timestamps in f64 first, then cast. */
+  /** Encodes spans of the module's dtype; compute differences of timestamps in f64 before casting. */
   forward(span: Tensor): Tensor {
     return timeEncode(span, this.weight, this.bias);
   }

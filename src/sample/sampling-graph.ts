@@ -36,7 +36,7 @@ export class SamplingGraph {
     }
     this.offsets = offsets;
     this.indices = indices;
-    this.messageWeights = this.graph.slotWeights('f32')?.dataSync<Float32Array>() ?? null;
+    this.messageWeights = this.graph.positionWeights('f32')?.dataSync<Float32Array>() ?? null;
     this.sums = weights === undefined ? null : this.#runningSums(where, given, weights);
   }
 

@@ -11,7 +11,7 @@
  * hops[0].eventRows; // events of nodes 3 and 7, oldest first
  */
 import { TemporalGraph } from '../graph/index.js';
-import { longest } from '../graph/temporal-events.js';
+import { maxTime } from '../graph/temporal-events.js';
 import { asyncKernels, kernels } from '../native/index.js';
 import type { Ids } from '../tensor/index.js';
 import { checkIds } from '../tensor/ops/common.js';
@@ -186,8 +186,8 @@ function checkSeeds(seeds: TemporalSeeds, numNodes: number): { nodes: Int32Array
   const times = new Float64Array(given.length);
   for (let i = 0; i < times.length; i++) {
     const t = given[i];
-    if (typeof t !== 'number' || !(Math.abs(t) <= longest))
-      checkNumber(name, `seeds.times[${i}]`, t, -longest, longest);
+    if (typeof t !== 'number' || !(Math.abs(t) <= maxTime))
+      checkNumber(name, `seeds.times[${i}]`, t, -maxTime, maxTime);
     // Minus zero becomes zero, so that equal times have equal bits.
     times[i] = t + 0;
   }

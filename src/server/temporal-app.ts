@@ -107,14 +107,14 @@ async function parseJson(request: Request): Promise<unknown> {
 /** Replacements of the library's advice for clients of the server. */
 const clientAdvice: readonly (readonly [RegExp, string])[] = [
   [
-    /Give a larger numNodes, or growNodes: true\./,
+    /Pass a larger numNodes, or growNodes: true\./,
     'Use nodes that the model was trained with; GET /status returns their number.',
   ],
   [
-    /Sort the events, give sort: true, or outOfOrder: .*$/,
+    /Sort the events, or pass sort: true, or outOfOrder: .*$/,
     'Send events in order of time, none before last_time of GET /status.',
   ],
-  [/Later events are part of the graph already; .*$/, 'Send no event before last_time of GET /status.'],
+  [/Later events are in the graph already; .*$/, 'Send no event before last_time of GET /status.'],
   [/^(TemporalGraph\.append|TemporalGraph|OnlineScorer): /, 'events: '],
 ];
 

@@ -38,7 +38,7 @@ function sameBlock(got: Block, want: Block): void {
   assert.equal(got.numSrcNodes, want.numSrcNodes);
   assert.deepEqual(got.srcIds, want.srcIds);
   assert.deepEqual(got.parentEdgeIds, want.parentEdgeIds);
-  assert.deepEqual(got.slotWeights('f32')?.dataSync(), want.slotWeights('f32')?.dataSync());
+  assert.deepEqual(got.positionWeights('f32')?.dataSync(), want.positionWeights('f32')?.dataSync());
   for (const loops of [false, true]) assert.deepEqual(got.normDegrees(loops), want.normDegrees(loops));
 }
 

@@ -88,10 +88,10 @@ function told(graph: DenseSample, { incoming, outgoing }: { incoming: boolean; o
       ...[
         block.adjacency.offsets,
         block.adjacency.indices,
-        block.slotWeights('f32')?.dataSync(),
+        block.positionWeights('f32')?.dataSync(),
         block.parentEdgeIds,
       ],
-      ...[block.rowIds('slots'), block.rowIds('src')],
+      ...[block.rowIds('positions'), block.rowIds('src')],
       ...[block.normDegrees(false), block.normDegrees(true)],
     ]);
   return { before, relations, layers, targetRows: graph.targetRows };

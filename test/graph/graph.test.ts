@@ -22,20 +22,20 @@ describe('rows are named by what they are in the whole graph', () => {
 
   it('on a whole graph', () => {
     expect([graph.rowIds('src'), graph.rowIds('dst')]).toEqual([null, null]);
-    expect([...(graph.rowIds('slots') ?? [])]).toEqual([1, 0, 3, 2, 4]);
-    expect(Graph.fromEdges([1, 0], [0, 1], { numNodes: 2 }).rowIds('slots')).toBe(null);
+    expect([...(graph.rowIds('positions') ?? [])]).toEqual([1, 0, 3, 2, 4]);
+    expect(Graph.fromEdges([1, 0], [0, 1], { numNodes: 2 }).rowIds('positions')).toBe(null);
   });
 
   it('with added loops, which go by their node', () => {
-    expect([...(graph.withSelfLoops().rowIds('slots') ?? [])]).toEqual([1, -1, 0, 3, -2, 2, 4, -4]);
+    expect([...(graph.withSelfLoops().rowIds('positions') ?? [])]).toEqual([1, -1, 0, 3, -2, 2, 4, -4]);
   });
 
   it('on blocks, with and without loops', () => {
     const block = inBlock(graph, [3, 1]);
     expect([...(block.rowIds('src') ?? [])]).toEqual([3, 1, 0]);
     expect([...(block.rowIds('dst') ?? [])]).toEqual([3, 1]);
-    expect([...(block.rowIds('slots') ?? [])]).toEqual([0, 3]);
-    expect([...(block.withSelfLoops().rowIds('slots') ?? [])]).toEqual([-4, 0, 3, -2]);
+    expect([...(block.rowIds('positions') ?? [])]).toEqual([0, 3]);
+    expect([...(block.withSelfLoops().rowIds('positions') ?? [])]).toEqual([-4, 0, 3, -2]);
   });
 });
 
@@ -122,12 +122,12 @@ describe('Graph', () => {
 
   it('has the same edges by source', () => {
     const g = randomGraph(40, 300);
-    const { offsets, indices, slots } = g.adjacency.out();
+    const { offsets, indices, positions } = g.adjacency.out();
     for (let u = 0; u < 40; u++) {
       for (let p = offsets[u]; p < offsets[u + 1]; p++) {
-        expect(g.adjacency.indices[slots[p]]).toBe(u);
-        expect(g.adjacency.destinations()[slots[p]]).toBe(indices[p]);
-        if (p > offsets[u]) expect(slots[p]).toBeGreaterThan(slots[p - 1]);
+        expect(g.adjacency.indices[positions[p]]).toBe(u);
+        expect(g.adjacency.destinations()[positions[p]]).toBe(indices[p]);
+        if (p > offsets[u]) expect(positions[p]).toBeGreaterThan(positions[p - 1]);
       }
     }
   });
@@ -242,8 +242,8 @@ describe('graphs from graphs', () => {
     expect([...(block.parentEdgeIds as Int32Array)]).toEqual([2, 3, 4]);
     const x = fromArray([[1], [2], [3], [4], [5]]);
     const rows = fromArray([[1], [3], [2], [4]]);
-    const whole = g.aggregate(x, { weight: g.slotWeights('f32') }).toArray() as number[][];
-    expect(block.aggregate(rows, { weight: block.slotWeights('f32') }).toArray()).toEqual([
+    const whole = g.aggregate(x, { weight: g.positionWeights('f32') }).toArray() as number[][];
+    expect(block.aggregate(rows, { weight: block.positionWeights('f32') }).toArray()).toEqual([
       whole[0],
       whole[2],
     ]);

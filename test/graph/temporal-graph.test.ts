@@ -133,7 +133,7 @@ describe('TemporalGraph', () => {
     ]);
     const fixed = new TemporalGraph({ src: [0], dst: [1], time: [0] }, { numNodes: 2 });
     expect(() => fixed.append({ src: [0], dst: [2], time: [1] })).toThrow(
-      'TemporalGraph.append: expected whole numbers from 0 to 1 for dst, got "2 at position 0". Give a larger numNodes, or growNodes: true.',
+      'TemporalGraph.append: expected whole numbers from 0 to 1 for dst, got "2 at position 0". Pass a larger numNodes, or growNodes: true.',
     );
     const graph = new TemporalGraph({ src: [0], dst: [1], time: [0] }, { growNodes: true, nodeFeatures });
     graph.append({ src: [0, 9], dst: [3, 0], time: [1, 1] });
@@ -212,14 +212,10 @@ describe('TemporalGraph refuses', () => {
   const good = { src: [0, 1], dst: [1, 0], time: [1, 2] };
   const f32 = (n: number) => new Float32Array(n);
   const wrong: [string, object, RegExp][] = [
-    [
-      'a falling time',
-      { time: [2, 1] },
-      /times that do not fall for time, got "1 at position 1, after 2". Sort/,
-    ],
+    ['a falling time', { time: [2, 1] }, /ascending times for time, got "1 at position 1, after 2". Sort/],
     ['NaN', { time: [1, Number.NaN] }, /finite numbers for time, got "NaN at position 1/],
     ['an infinite time', { time: [1, Infinity] }, /finite numbers for time, got "Infinity at position 1/],
-    ['32-bit times', { time: f32(2) }, /a Float64Array or an array of numbers for time.*cannot tell seconds/],
+    ['32-bit times', { time: f32(2) }, /a Float64Array or an array of numbers for time.*need 64 bits/],
     [
       'a node beyond 32 bits',
       { dst: [1, 2 ** 32] },

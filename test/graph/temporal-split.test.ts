@@ -47,9 +47,9 @@ describe('splitByTime', () => {
     expect(splitByTime(graph, { newNodeFraction: 0.1, seed: 5 })).not.toEqual(split);
   });
 
-  it('refuses shares that are none', () => {
+  it('rejects fractions that do not fit', () => {
     const graph = stream([1, 2]);
-    expect(() => splitByTime(graph, { train: 0.9, validation: 0.2 })).toThrow(/at most 1 together/);
+    expect(() => splitByTime(graph, { train: 0.9, validation: 0.2 })).toThrow(/sum of at most 1/);
     expect(() => splitByTime(graph, { train: -1 })).toThrow(/train/);
     expect(() => splitByTime(graph, { newNodeFraction: 2 })).toThrow(/newNodeFraction/);
   });

@@ -131,7 +131,9 @@ describe('tables', () => {
     expect(graph.numNodes).toBe(6);
     expect(Array.from(graph.edges().src)).toEqual([0, 1, 1, 3]);
     expect(Array.from(graph.edges().dst)).toEqual([1, 2, 2, 3]);
-    expect(Array.from(graph.toEdgeIds(graph.slotWeights('f32') as never).dataSync())).toEqual([0.5, 1, 2, 4]);
+    expect(Array.from(graph.toEdgeIds(graph.positionWeights('f32') as never).dataSync())).toEqual([
+      0.5, 1, 2, 4,
+    ]);
     expect(() => graphFromArrow(table, { numNodes: 3 })).toThrow(/3/);
     expect(() => graphFromArrow(table, { numNodes: 6, src: 'from' })).toThrow(/expected a column from/);
     expect(() => graphFromArrow(table, { numNodes: 6, src: 'weight' })).toThrow(

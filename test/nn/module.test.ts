@@ -76,7 +76,7 @@ describe('wrong input', () => {
     expect(net.layers[0].weight.toArray()).toEqual(before);
     expect(() => net.loadStateDict({})).toThrow('Pass { strict: false } to allow this.');
     expect(() => net.loadStateDict({ ...net.stateDict(), scale: 3 as never })).toThrow(
-      'scale (expected [2] f32, got no tensor)',
+      'scale (expected [2] f32, got a value that is not a tensor)',
     );
     const wrongType = { ...net.stateDict(), count: zeros([]) };
     expect(() => net.loadStateDict(wrongType, { strict: false })).toThrow(

@@ -85,13 +85,13 @@ describe('DenseSample', () => {
     const loop = Graph.fromEdges([0, 1, 2], [1, 1, 0], { numNodes: 3 });
     const idsOf = (options: object): number[] => {
       const dense = new LayeredNeighborSampler(loop, { layers, ...options }).sample([0, 1]);
-      return [...(dense.performMap().block().rowIds('slots') ?? [])];
+      return [...(dense.performMap().block().rowIds('positions') ?? [])];
     };
     // Node 0: 2→0 in, 0→1 out. Node 1: 0→1 and its loop in, the loop out.
     expect(idsOf({})).toEqual([2, 3, 0, 1, 4]);
     expect(idsOf({ incoming: false })).toEqual([0, 1]);
     const both = new NeighborSampler(loop, { fanouts: [-1], direction: 'both' }).sample([0, 1]);
-    expect([...(both.blocks[0].rowIds('slots') ?? [])].sort()).toEqual([0, 1, 2, 3, 4]);
+    expect([...(both.blocks[0].rowIds('positions') ?? [])].sort()).toEqual([0, 1, 2, 3, 4]);
     expect([...(both.blocks[0].parentEdgeIds ?? [])].sort()).toEqual([0, 0, 1, 1, 2]);
   });
 
@@ -126,7 +126,7 @@ describe('DenseSample', () => {
     const heavy = Graph.fromEdges(src, dst, { numNodes: 5, edgeWeight });
     const [block] = new LayeredNeighborSampler(heavy, { layers: [-1, -1] }).sample([3]).takeBlocks();
     expect([...(block.parentEdgeIds as Int32Array)]).toEqual([4, 0, 1, 1, 3, 3, 4]);
-    expect([...(block.slotWeights('f32')?.dataSync() ?? [])]).toEqual([14, 10, 11, 11, 13, 13, 14]);
+    expect([...(block.positionWeights('f32')?.dataSync() ?? [])]).toEqual([14, 10, 11, 11, 13, 13, 14]);
     // Degrees of nodes 1, 0, 2, 3 in the whole graph, both directions.
     expect([...block.normDegrees(false).src]).toEqual([37, 35, 24, 27]);
     expect([...block.normDegrees(true).src]).toEqual([38, 36, 25, 28]);

@@ -233,7 +233,7 @@ describe('Batch', () => {
     expect(inner.adjacency.indices.buffer).toBe(outer.adjacency.indices.buffer);
     for (const block of batch.blocks) {
       const ids = block.parentEdgeIds as Int32Array;
-      expect([...(block.slotWeights('f32')?.dataSync() ?? [])]).toEqual(
+      expect([...(block.positionWeights('f32')?.dataSync() ?? [])]).toEqual(
         Array.from(ids, (id) => edgeWeight[id]),
       );
       expect([...(block.srcIds as Int32Array)]).toEqual([...batch.nodeIds.subarray(0, block.numSrcNodes)]);

@@ -57,7 +57,7 @@ export class DistributedBlock extends DistributedGraph {
     options: AttentionOptions = {},
   ): Tensor {
     const [z, el] = [this.fetch(value), this.fetch(srcScore)];
-    return attention(this.adjacency, z, el, dstScore, options, () => this.rowIds('slots'));
+    return attention(this.adjacency, z, el, dstScore, options, () => this.rowIds('positions'));
   }
 
   protected override withEdges(edges: DistributedEdges): this {

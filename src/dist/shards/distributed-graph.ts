@@ -10,7 +10,7 @@
 
 import { makeFrame } from '../../graph/frame.js';
 import { Adjacency, type Frame, LocalGraph } from '../../graph/index.js';
-import { chosenDegrees } from '../../graph/local-graph.js';
+import { selectDegrees } from '../../graph/local-graph.js';
 import type { FloatArray } from '../../native/index.js';
 import type { Ids, Tensor } from '../../tensor/index.js';
 import { expected, StateError, ValueError } from '../../util/errors.js';
@@ -113,7 +113,7 @@ export abstract class DistributedGraph extends LocalGraph {
   }
 
   /** Returns the global source id of each edge position. */
-  override slotSources(): Int32Array {
+  override positionSources(): Int32Array {
     const { usedIds } = this;
     return this.adjacency.indices.map((row) => usedIds[row]);
   }
@@ -158,7 +158,7 @@ export abstract class DistributedGraph extends LocalGraph {
 
   /** Collective on the first call: other workers hold some of the edges out of own sources. */
   override outDegrees(nodes?: Ids): Int32Array {
-    return chosenDegrees('outDegrees', this.#ownOutDegrees(), nodes);
+    return selectDegrees('outDegrees', this.#ownOutDegrees(), nodes);
   }
 
   #ownOutDegrees(): Int32Array {
@@ -233,7 +233,7 @@ export abstract class DistributedGraph extends LocalGraph {
    * Returns a graph of the same edges and sources with other destinations: destination d has the edges at positions
    * order[offsets[d]] … order[offsets[d+1] − 1].
    */
-  regrouped(offsets: Int32Array, order: Int32Array): this {
+  regroup(offsets: Int32Array, order: Int32Array): this {
     const { indices, numSrc } = this.adjacency;
     const adjacency = Adjacency.trusted(
       offsets,
@@ -247,7 +247,7 @@ export abstract class DistributedGraph extends LocalGraph {
       original: {
         ...this.#edges.original,
         dst: () => null,
-        edges: () => order.map((slot) => (this.rowIds('slots') as Int32Array)[slot]),
+        edges: () => order.map((slot) => (this.rowIds('positions') as Int32Array)[slot]),
       },
       dstIds: new Int32Array(numDst),
       dstOffset: null,

@@ -14,13 +14,7 @@ import type {
   Reduce,
   UserMessage,
 } from '../../graph/index.js';
-import {
-  applyEdges,
-  applyNodes,
-  checkReduce,
-  chosenMessage,
-  updateAll,
-} from '../../graph/message-passing.js';
+import { applyEdges, applyNodes, checkReduce, findMessage, updateAll } from '../../graph/message-passing.js';
 import type { Tensor } from '../../tensor/index.js';
 import { StateError } from '../../util/errors.js';
 import { DistributedBlock } from './distributed-block.js';
@@ -189,14 +183,14 @@ export class GraphShardManager extends DistributedGraph implements MessageTarget
     dstScore: Tensor,
     options: AttentionOptions = {},
   ): Tensor {
-    return attention(this, value, srcScore, dstScore, options, () => this.rowIds('slots'));
+    return attention(this, value, srcScore, dstScore, options, () => this.rowIds('positions'));
   }
 
   override updateAll(message: Message | UserMessage, reduce: Reduce, apply?: NodeFunction): void {
     if (typeof message !== 'function') updateAll(this, message, reduce);
     else {
       checkReduce(reduce);
-      const choose = (names: readonly string[]): readonly string[] => [chosenMessage(names, reduce)];
+      const choose = (names: readonly string[]): readonly string[] => [findMessage(names, reduce)];
       this.dstdata[reduce.out] = shardMessages(this, message, choose, reduce.op)[reduce.message];
     }
     if (apply !== undefined) applyNodes(this, apply);

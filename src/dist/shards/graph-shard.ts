@@ -87,7 +87,7 @@ export class GraphShard {
   get shardInfo(): ShardInfo {
     const { owner, numSrc, edgePositions, numDst } = this;
     const dstRows = this.dstRows ?? Int32Array.from({ length: numDst }, (_, row) => row);
-    return { shardIdx: owner, numSrc, dstRows, slots: edgePositions };
+    return { shardIdx: owner, numSrc, dstRows, positions: edgePositions };
   }
 
   /**

@@ -145,7 +145,7 @@ export class HeteroDistributedGraph<G extends DistributedGraph = DistributedGrap
   }
 
   /** Joins the edges of several types into one node type to one graph; sources are those of each type in turn. */
-  joined(types: readonly EdgeTypeName[]): G {
+  joinRelations(types: readonly EdgeTypeName[]): G {
     const [first, ...others] = types.map((type) => this.relation(type));
     return first.joinedWith(others);
   }

@@ -108,7 +108,7 @@ export class GATv2Conv extends Module {
         : splitHeads(linEdge.forward(loopedFeatures(graph, looped, given)), heads);
     const scores = looped.additiveScores(src, dst, this.att, edge, this.slope);
     const attention = looped.edgeSoftmax(scores);
-    const weight = dropRows(looped, 'slots', attention, this.training ? this.attentionDropout : 0);
+    const weight = dropRows(looped, 'positions', attention, this.training ? this.attentionDropout : 0);
     return joinHeads(looped.aggregate(src, { weight }), this.concat, this.bias);
   }
 

@@ -63,7 +63,7 @@ export class GraphConv extends Module {
 
   #neighbours(graph: MessageGraph, x: Features): Tensor {
     const { linRel, reduce } = this;
-    const weight = graph.slotWeights(linRel.weight.dtype as FloatDType, linRel.weight.device);
+    const weight = graph.positionWeights(linRel.weight.dtype as FloatDType, linRel.weight.device);
     if (reduce === 'max' && x instanceof SparseMatrix)
       throw new ValueError("GraphConv: expected dense features for reduce 'max', got a SparseMatrix.");
     if (x instanceof SparseMatrix || (reduce !== 'max' && projectsFirst(graph, x, linRel))) {

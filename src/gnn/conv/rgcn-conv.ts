@@ -193,7 +193,7 @@ export class RGCNConv extends Module {
     const known = lookups.get(groups);
     if (known?.bases === bases && known.nodes === inFeatures) return known.edges;
     const { offsets } = adjacencyOf('RGCNConv', graph);
-    const nodes = graph.slotSources();
+    const nodes = graph.positionSources();
     const each = Math.max(1, bases);
     const places = new Int32Array(each * nodes.length);
     for (let slot = 0; slot < nodes.length; slot++) {

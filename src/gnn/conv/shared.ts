@@ -74,7 +74,7 @@ export function checkEdgeFeatures(
  * features of the edges into its node.
  */
 export function loopedFeatures(graph: MessageGraph, looped: MessageGraph, edgeAttr: Tensor): Tensor {
-  if (looped === graph || looped.addedLoops === null) return looped.toSlots(edgeAttr);
-  const means = graph.aggregateEdges(graph.toSlots(edgeAttr), 'mean');
-  return looped.toSlots(concat([edgeAttr, gatherRows(means, looped.addedLoops)], 0));
+  if (looped === graph || looped.addedLoops === null) return looped.toPositions(edgeAttr);
+  const means = graph.aggregateEdges(graph.toPositions(edgeAttr), 'mean');
+  return looped.toPositions(concat([edgeAttr, gatherRows(means, looped.addedLoops)], 0));
 }

@@ -111,7 +111,7 @@ export class TransformerConv extends Module {
       y = graph.aggregate(value, { weight: this.#weights(graph, scores) });
     } else {
       const edges = edgeSources(adjacencyOf('TransformerConv', graph));
-      const edge = splitHeads(linEdge.forward(graph.toSlots(given)), heads);
+      const edge = splitHeads(linEdge.forward(graph.toPositions(given)), heads);
       const weight = this.#weights(graph, add(scores, dotScores(edges, edge, scaled)));
       y = add(graph.aggregate(value, { weight }), aggregate(edges, edge, { weight }, null));
     }
@@ -120,7 +120,7 @@ export class TransformerConv extends Module {
 
   #weights(graph: MessageGraph, scores: Tensor): Tensor {
     const weights = graph.edgeSoftmax(scores);
-    return dropRows(graph, 'slots', weights, this.training ? this.attentionDropout : 0);
+    return dropRows(graph, 'positions', weights, this.training ? this.attentionDropout : 0);
   }
 
   #withSkip(graph: MessageGraph, x: Features | NodePair, y: Tensor): Tensor {

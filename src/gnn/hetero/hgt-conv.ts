@@ -51,7 +51,7 @@ export interface JoinableRelations extends RelationGraphs {
   /**
    * Returns the edges of several types into one node type as one graph; sources are those of each type, concatenated.
    */
-  joined(types: readonly string[]): MessageGraph;
+  joinRelations(types: readonly string[]): MessageGraph;
 }
 
 /** The edges of all types into one node type. */
@@ -162,7 +162,7 @@ export class HGTConv extends Module {
     let joint = byType.get(key);
     if (joint === undefined) {
       const types = this.edgeTypes.filter((each) => graph.canonical(each)[2] === dstType);
-      joint = { graph: graph.joined(types), types };
+      joint = { graph: graph.joinRelations(types), types };
       byType.set(key, joint);
     }
     return joint;

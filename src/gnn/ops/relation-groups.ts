@@ -105,7 +105,7 @@ function makeGroups(
   const offsets = pairOffsets.slice(0, pairs + 1);
   const weights = new Map<FloatDType, Tensor>();
   return {
-    toPairs: graph.regrouped(offsets, slots),
+    toPairs: graph.regroup(offsets, slots),
     fromPairs: Adjacency.trusted(dstOffsets, byDst, pairs),
     relationOffsets,
     slotRelations,

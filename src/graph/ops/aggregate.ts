@@ -1,6 +1,6 @@
 /**
- * Neighbour aggregation: y[v] = reduce over the edges u → v of weight · x[u], by the kernel `spmm`. Its gradients are the
- * same kernel over the edges by source (for x) and inner products of both ends (for weights).
+ * Aggregates neighbours: y[v] = reduce over the edges u → v of weight · x[u], by the kernel `spmm`. Its gradients are
+ * the same kernel over the edges by source (for x) and inner products of both ends (for weights).
  */
 import { type FloatArray, kernels, reduceCode } from '../../native/index.js';
 import { type FloatDType, type Shape, Tensor } from '../../tensor/index.js';
@@ -16,11 +16,11 @@ import { spmm } from './spmm.js';
 interface AggregateAttributes {
   readonly adjacency: Adjacency;
   readonly reduce: ReduceName;
-  /** Weights per edge: one for every width / columns features. */
+  /** Weights per edge; each applies to width / columns features. */
   readonly columns: number;
   readonly srcScale: FloatArray | null;
   readonly dstScale: FloatArray | null;
-  /** Where a destination's own row is among the sources, relative to it; null when it does not count. */
+  /** The offset of a destination's own row among the sources; null if it is not included. */
   readonly self: number | null;
 }
 
@@ -80,7 +80,7 @@ function sourceGradient(
   { adjacency, reduce, columns, srcScale, dstScale, self }: AggregateAttributes,
 ): Tensor {
   const { numSrc, numDst } = adjacency;
-  const { offsets, indices, slots } = adjacency.out();
+  const { offsets, indices, positions } = adjacency.out();
   const width = sizeOf(rowShape);
   const gx = Tensor.allocate(dtype, [numSrc, ...rowShape]);
   const w = weight === null ? null : pack(weight);
@@ -91,7 +91,7 @@ function sourceGradient(
       arg,
       offsets,
       indices,
-      slots,
+      slots: positions,
       gx: gx.floats,
       rows: numSrc,
       width,
@@ -107,7 +107,7 @@ function sourceGradient(
     width,
     offsets,
     indices,
-    slots,
+    positions,
     weight: w,
     columns,
     xScale: scale,
@@ -144,7 +144,7 @@ function weightGradient(
   return gw;
 }
 
-/** What each destination's gradient is multiplied by for a mean. */
+/** Returns the factor of each destination's gradient for a mean. */
 function meanScale(
   adjacency: Adjacency,
   dtype: Tensor['dtype'],
@@ -156,30 +156,30 @@ function meanScale(
 }
 
 /**
- * How many weights an edge has for rows of shape `row` when its weights have shape `weight` (both without the first
- * axis): leading axes equal, the rest 1 or missing. Null when they do not fit that way.
+ * Returns the number of weights per edge for rows of shape `row` and weights of shape `weight` (both without the first
+ * axis): leading axes must be equal, the others 1 or missing. Null if they do not fit.
  */
 export function weightColumns(row: Shape, weight: Shape): number | null {
   let used = weight.length;
   while (used > 0 && weight[used - 1] === 1) used--;
-  // A last axis of size 1 in the rows themselves is indistinguishable and harmless.
+  // A last axis of size 1 in the rows cannot be distinguished and has no effect.
   if (used > row.length) return null;
   for (let i = 0; i < used; i++) if (row[i] !== weight[i]) return null;
   return sizeOf(weight.slice(0, used));
 }
 
-/** Options of an aggregation with their defaults, checked. */
+/** Checked options of an aggregation, with their defaults. */
 export interface CheckedAggregate {
   readonly reduce: ReduceName;
   readonly weight: Tensor | null;
   readonly columns: number;
   readonly srcScale: FloatArray | null;
   readonly dstScale: FloatArray | null;
-  /** Where a destination's own row is among the sources, relative to it; null when it does not count. */
+  /** The offset of a destination's own row among the sources; null if it is not included. */
   readonly self: number | null;
 }
 
-/** Refuses what does not fit a graph of these sizes. */
+/** Throws if arguments do not fit a graph of these sizes. */
 export function checkAggregate(
   counts: { readonly numSrc: number; readonly numDst: number; readonly numEdges: number },
   x: Tensor,
@@ -211,7 +211,7 @@ export function checkAggregate(
   return { reduce, weight, columns, srcScale, dstScale, self: self ? selfOffset : null };
 }
 
-/** @see MessageGraph.aggregate; `selfOffset` is the place of the destinations among the sources. */
+/** @see MessageGraph.aggregate; `selfOffset` is the row of the first destination among the sources. */
 export function aggregate(
   adjacency: Adjacency,
   x: Tensor,
@@ -231,7 +231,7 @@ function checkScale(name: string, scale: FloatArray | null, x: Tensor, count: nu
     throw new ShapeError(expected('aggregate', `${count} factors (one per ${kind})`, name, scale.length));
 }
 
-/** Refuses tensors without the right number of rows. */
+/** Throws unless a tensor has `rows` rows. */
 export function checkRows(where: string, name: string, t: Tensor, rows: number, kind: string): void {
   checkFloat(where, name, t);
   if (t.rank === 0 || t.shape[0] !== rows) {

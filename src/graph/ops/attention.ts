@@ -1,6 +1,6 @@
 /**
  * Graph attention in one pass over the source rows: forward keeps the result and one number per
- * destination and head, backward makes the attention weights again.
+ * destination and head, backward recomputes the attention weights.
  */
 import { type FloatArray, kernels, type RandomKey } from '../../native/index.js';
 import { Tensor } from '../../tensor/index.js';
@@ -16,7 +16,7 @@ import { identity, spmm } from './spmm.js';
 interface AttentionAttributes {
   readonly adjacency: Adjacency;
   readonly slope: number;
-  /** Of the edges in slot order, for dropout. */
+  /** The ids of the edges in position order, for dropout. */
   readonly ids: Int32Array | null;
   readonly key: RandomKey | null;
   readonly drop: number;
@@ -84,7 +84,7 @@ const attentionOp = builtinOp<AttentionAttributes>({
     const gSrc = Tensor.allocate(value.dtype, [numSrc, heads]);
     const out = adjacency.out();
     const scores = { x: gScore.floats, xRows: numEdges, width: heads };
-    spmm({ ...scores, offsets: out.offsets, indices: out.slots, y: gSrc.floats });
+    spmm({ ...scores, offsets: out.offsets, indices: out.positions, y: gSrc.floats });
     const gDst = Tensor.allocate(value.dtype, [numDst, heads]);
     spmm({ ...scores, offsets, indices: identity(numEdges), y: gDst.floats });
     const gValue = ctx.needs(0) ? valueGradient(gy, attention.floats, adjacency, numSrc) : null;
@@ -94,7 +94,7 @@ const attentionOp = builtinOp<AttentionAttributes>({
 
 function valueGradient(gy: Tensor, attention: FloatArray, adjacency: Adjacency, numSrc: number): Tensor {
   const [numDst, heads, size] = gy.shape;
-  const { offsets, indices, slots } = adjacency.out();
+  const { offsets, indices, positions } = adjacency.out();
   const gValue = Tensor.allocate(gy.dtype, [numSrc, heads, size]);
   spmm({
     x: pack(gy),
@@ -103,14 +103,14 @@ function valueGradient(gy: Tensor, attention: FloatArray, adjacency: Adjacency, 
     width: heads * size,
     offsets,
     indices,
-    slots,
+    positions,
     weight: attention,
     columns: heads,
   });
   return gValue;
 }
 
-/** Refuses what does not fit a graph of these sizes; gives the inputs of the operation. */
+/** Throws if arguments do not fit a graph of these sizes; returns the inputs of the operation. */
 export function checkAttention(
   counts: { readonly numSrc: number; readonly numDst: number; readonly numEdges: number },
   value: Tensor,

@@ -1,6 +1,6 @@
 /**
- * Rows of nodes laid out along the edges, and back: each end's row for every edge, reductions of edge rows, and the
- * change between edge-id order and slot order.
+ * Converts between rows of nodes and rows of edges: the row of an end for every edge, reductions of edge rows, and
+ * reordering between edge ids and positions.
  */
 import { kernels, type Offsets } from '../../native/index.js';
 import { dtypes } from '../../tensor/dtype.js';
@@ -14,11 +14,10 @@ import type { ReduceName } from '../fn.js';
 import { checkRows } from './aggregate.js';
 import { identity, spmm } from './spmm.js';
 
-/** y[i] = x[ids[i]]; `inverse` lists for each row of x the places i where it went, as groups. */
 interface SpreadAttributes {
   readonly ids: Int32Array;
-  /** The places of each row of x, made when a gradient is wanted. */
-  readonly places: () => { offsets: Offsets; indices: Int32Array };
+  /** Returns the indices i with ids[i] = r for each row r of x; called for the gradient. */
+  readonly inverse: () => { offsets: Offsets; indices: Int32Array };
 }
 
 const spreadOp = builtinOp<SpreadAttributes>({
@@ -29,8 +28,8 @@ const spreadOp = builtinOp<SpreadAttributes>({
     kernels().gatherRows(pack(x), ids, y.floats, ids.length, rowBytes);
     return y;
   },
-  backward(_ctx, gy, { places }) {
-    const { offsets, indices } = places();
+  backward(_ctx, gy, { inverse }) {
+    const { offsets, indices } = inverse();
     const rows = offsets.length - 1;
     const width = sizeOf(gy.shape.slice(1));
     const gx = Tensor.allocate(gy.dtype, [rows, ...gy.shape.slice(1)]);
@@ -39,18 +38,18 @@ const spreadOp = builtinOp<SpreadAttributes>({
   },
 });
 
-/** y[i] = x[ids[i]]; `places` are the i of each row of x, asked for when a gradient is wanted. */
-export function spreadRows(x: Tensor, ids: Int32Array, places: SpreadAttributes['places']): Tensor {
-  return spreadOp([x], { ids, places });
+/** Returns y[i] = x[ids[i]]. @param inverse returns the indices i of each row of x, for the gradient. */
+export function spreadRows(x: Tensor, ids: Int32Array, inverse: SpreadAttributes['inverse']): Tensor {
+  return spreadOp([x], { ids, inverse });
 }
 
 export function srcToEdges(adjacency: Adjacency, x: Tensor): Tensor {
   checkRows('srcToEdges', 'x', x, adjacency.numSrc, 'source');
   return spreadOp([x], {
     ids: adjacency.indices,
-    places: () => {
-      const { offsets, slots } = adjacency.out();
-      return { offsets, indices: slots };
+    inverse: () => {
+      const { offsets, positions } = adjacency.out();
+      return { offsets, indices: positions };
     },
   });
 }
@@ -59,41 +58,41 @@ export function dstToEdges(adjacency: Adjacency, x: Tensor): Tensor {
   checkRows('dstToEdges', 'x', x, adjacency.numDst, 'destination');
   return spreadOp([x], {
     ids: adjacency.destinations(),
-    places: () => ({ offsets: adjacency.offsets, indices: identity(adjacency.numEdges) }),
+    inverse: () => ({ offsets: adjacency.offsets, indices: identity(adjacency.numEdges) }),
   });
 }
 
-export function aggregateEdges(adjacency: Adjacency, slotRows: Tensor, reduce: ReduceName): Tensor {
-  checkRows('aggregateEdges', 'slotRows', slotRows, adjacency.numEdges, 'edge');
+export function aggregateEdges(adjacency: Adjacency, positionRows: Tensor, reduce: ReduceName): Tensor {
+  checkRows('aggregateEdges', 'positionRows', positionRows, adjacency.numEdges, 'edge');
   if (!(adjacency.offsets instanceof Int32Array))
     throw new ValueError('aggregateEdges: edge rows need fewer than 2^31 edges.');
-  return segmentReduce(slotRows, adjacency.offsets, reduce);
+  return segmentReduce(positionRows, adjacency.offsets, reduce);
 }
 
 const permuteOp = builtinOp<{ readonly order: Int32Array; readonly back: Int32Array }>({
   name: 'permuteEdges',
-  forward: (_ctx, [x], { order }) => permuted(x, order),
-  backward: (_ctx, gy, { back }) => [permuted(gy, back)],
+  forward: (_ctx, [x], { order }) => permuteRows(x, order),
+  backward: (_ctx, gy, { back }) => [permuteRows(gy, back)],
 });
 
-function permuted(x: Tensor, order: Int32Array): Tensor {
+function permuteRows(x: Tensor, order: Int32Array): Tensor {
   const y = Tensor.allocate(x.dtype, x.shape);
   const rowBytes = sizeOf(x.shape.slice(1)) * dtypes[x.dtype].bytes;
   kernels().gatherRows(pack(x), order, y.floats, order.length, rowBytes);
   return y;
 }
 
-export function toSlots(adjacency: Adjacency, edgeRows: Tensor): Tensor {
-  checkTensor('toSlots', 'edgeRows', edgeRows);
-  checkRows('toSlots', 'edgeRows', edgeRows, adjacency.numEdges, 'edge');
+export function toPositions(adjacency: Adjacency, edgeRows: Tensor): Tensor {
+  checkTensor('toPositions', 'edgeRows', edgeRows);
+  checkRows('toPositions', 'edgeRows', edgeRows, adjacency.numEdges, 'edge');
   const { edgeIds } = adjacency;
   if (edgeIds === null) return edgeRows;
-  return permuteOp([edgeRows], { order: edgeIds, back: adjacency.slotOfEdge() as Int32Array });
+  return permuteOp([edgeRows], { order: edgeIds, back: adjacency.edgePositions() as Int32Array });
 }
 
-export function toEdgeIds(adjacency: Adjacency, slotRows: Tensor): Tensor {
-  checkRows('toEdgeIds', 'slotRows', slotRows, adjacency.numEdges, 'edge');
+export function toEdgeIds(adjacency: Adjacency, positionRows: Tensor): Tensor {
+  checkRows('toEdgeIds', 'positionRows', positionRows, adjacency.numEdges, 'edge');
   const { edgeIds } = adjacency;
-  if (edgeIds === null) return slotRows;
-  return permuteOp([slotRows], { order: adjacency.slotOfEdge() as Int32Array, back: edgeIds });
+  if (edgeIds === null) return positionRows;
+  return permuteOp([positionRows], { order: adjacency.edgePositions() as Int32Array, back: edgeIds });
 }

@@ -1,6 +1,6 @@
 /**
  * Scores of edges from their two ends, one per head: inner products, the additive scores of GATv2, and the softmax over
- * the edges into each destination. All in slot order.
+ * the edges into each destination. All in position order.
  */
 import { type FloatArray, kernels, type Offsets } from '../../native/index.js';
 import { Tensor } from '../../tensor/index.js';
@@ -39,20 +39,20 @@ const dotScoresOp = builtinOp<{ readonly adjacency: Adjacency }>({
     let gSrc: Tensor | null = null;
     if (ctx.needs(0)) {
       const out = adjacency.out();
-      gSrc = weighted(dst, g, out.offsets, out.indices, out.slots, src.shape[0]);
+      gSrc = sumWeighted(dst, g, out.offsets, out.indices, out.positions, src.shape[0]);
     }
-    const gDst = ctx.needs(1) ? weighted(src, g, offsets, indices, null, dst.shape[0]) : null;
+    const gDst = ctx.needs(1) ? sumWeighted(src, g, offsets, indices, null, dst.shape[0]) : null;
     return [gSrc, gDst];
   },
 });
 
-/** Σ over a row's entries of weight · x, per head. */
-function weighted(
+/** Computes Σ over a row's entries of weight · x, per head. */
+function sumWeighted(
   x: Tensor,
   weight: FloatArray,
   offsets: Offsets,
   indices: Int32Array,
-  slots: Int32Array | null,
+  positions: Int32Array | null,
   rows: number,
 ): Tensor {
   const [xRows, heads, size] = x.shape;
@@ -64,14 +64,14 @@ function weighted(
     width: heads * size,
     offsets,
     indices,
-    slots,
+    positions,
     weight,
     columns: heads,
   });
   return y;
 }
 
-/** Sizes of a graph that arguments must fit. */
+/** The sizes of a graph. */
 interface Counts {
   readonly numSrc: number;
   readonly numDst: number;
@@ -140,8 +140,8 @@ const additiveScoresOp = builtinOp<AdditiveAttributes>({
     let gSrc: Tensor | null = null;
     if (ctx.needs(0)) {
       gSrc = Tensor.allocate(src.dtype, src.shape);
-      const { offsets, indices, slots } = adjacency.out();
-      const structure = { offsets, indices, slots, rows: numSrc };
+      const { offsets, indices, positions } = adjacency.out();
+      const structure = { offsets, indices, slots: positions, rows: numSrc };
       kernels().gatv2ScoresBackwardSource({ ...ends, ...structure, gxl: gSrc.floats });
     }
     return edge === undefined ? [gSrc, gDst, ga] : [gSrc, gDst, ga, gEdge];

@@ -1,4 +1,4 @@
-/** The kernel `spmm` with names and defaults for its many arguments, and the numbers 0, 1, 2, … as ids. */
+/** The kernel `spmm` with named arguments and defaults, and cached ids 0, 1, 2, …. */
 import { type FloatArray, kernels, type Offsets, reduceCode } from '../../native/index.js';
 import type { ReduceName } from '../fn.js';
 
@@ -11,14 +11,14 @@ export interface SpmmArguments {
   /** Entries offsets[r] … offsets[r+1]−1 of `indices` name the rows of x that row r of y takes. */
   readonly offsets: Offsets;
   readonly indices: Int32Array;
-  /** Where the weights of an entry are; null: at the entry's own place. */
-  readonly slots?: Int32Array | null;
+  /** The index of an entry's weights; null if it is the entry's own index. */
+  readonly positions?: Int32Array | null;
   readonly weight?: FloatArray | null;
   readonly columns?: number;
   readonly xScale?: FloatArray | null;
   readonly yScale?: FloatArray | null;
   readonly arg?: Int32Array | null;
-  /** Row r + self of x counts as well; null: no. */
+  /** Include row r + self of x; null to include none. */
   readonly self?: number | null;
   /** Add to y (sum and mean). */
   readonly accumulate?: boolean;
@@ -34,7 +34,7 @@ export function spmm(a: SpmmArguments): void {
     yScale: a.yScale ?? null,
     offsets: a.offsets,
     indices: a.indices,
-    slots: a.slots ?? null,
+    slots: a.positions ?? null,
     y: a.y,
     arg: a.arg ?? null,
     rows: a.offsets.length - 1,
@@ -49,7 +49,7 @@ export function spmm(a: SpmmArguments): void {
 
 let numbers = new Int32Array(0);
 
-/** At least n of 0, 1, 2, …: kept and grown, never changed. */
+/** Returns an array that begins with 0, 1, …, n − 1; it is cached and must not be changed. */
 export function identity(n: number): Int32Array {
   if (numbers.length < n) {
     numbers = new Int32Array(n);

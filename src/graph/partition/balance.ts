@@ -1,4 +1,6 @@
-/** Steps that the partitioning algorithms share: degrees, placing nodes without edges, balancing the number of nodes. */
+/**
+ * Steps that the partitioning algorithms share: degrees, placing nodes without edges, balancing the number of nodes.
+ */
 
 /** Edges of a graph as two columns. */
 export interface EdgeList {

@@ -1,6 +1,6 @@
 /**
- * Partitions of about equal size with few edges between them, by METIS (Karypis and Kumar: "A fast and high quality multilevel
- * scheme for partitioning irregular graphs", SIAM J. Sci. Comput. 20, 1998).
+ * Partitions of about equal size with few edges between them, by METIS (Karypis and Kumar: "A fast and high quality
+ * multilevel scheme for partitioning irregular graphs", SIAM J. Sci. Comput. 20, 1998).
  */
 import { kernels } from '../../native/index.js';
 import { checkInteger, StateError } from '../../util/errors.js';
@@ -12,7 +12,7 @@ import { removeSelfLoops, toUndirected } from '../transforms.js';
 export interface Partition {
   /** The partition of each node. */
   readonly parts: Int32Array;
-  /** Number of pairs of connected nodes in different partitions. */
+  /** The number of pairs of connected nodes in different partitions. */
   readonly cut: number;
 }
 

@@ -1,10 +1,10 @@
 /**
  * Partitioning algorithms that assign one partition to every node.
  *
- * METIS on multi-edges: an edge weighs as many edges as its two nodes have in common, and two sums are balanced: the edges
- * whose source is in a partition, and nodes. LDG: linear deterministic greedy (Stanton and Kliot, KDD 2012), nodes in the order
- * in which edges name them. Random: a shuffled order, dealt out in turn. Hash: the id modulo the number of partitions, which
- * needs no table.
+ * METIS on multi-edges: an edge weighs as many edges as its two nodes have in common, and two sums are balanced: the
+ * edges whose source is in a partition, and nodes. LDG: linear deterministic greedy (Stanton and Kliot, KDD 2012),
+ * nodes in the order in which edges name them. Random: a shuffled order, dealt out in turn. Hash: the id modulo the
+ * number of partitions, which needs no table.
  */
 import { randperm } from '../../tensor/index.js';
 import { Random } from '../../util/index.js';
@@ -71,7 +71,9 @@ export function placeByHash(numNodes: number, numParts: number): Int32Array {
   return Int32Array.from({ length: numNodes }, (_, v) => v % numParts);
 }
 
-/** Counts the edges between every pair of nodes: a symmetric adjacency with the counts as weights, without self loops. */
+/**
+ * Counts the edges between every pair of nodes: a symmetric adjacency with the counts as weights, without self loops.
+ */
 function countPairs({
   numNodes,
   src,

@@ -1,13 +1,14 @@
 /**
- * Streaming partition with shared hubs, as in SPEED and MemShare. Edges arrive in order of time; each goes to the partition in
- * which its ends were active most recently, weighed against how full the partition is. The nodes of the highest degree are shared:
- * every partition holds them, so they do not decide where an edge goes. A node that is not shared stays in its first partition.
+ * Streaming partition with shared hubs, as in SPEED and MemShare. Edges arrive in order of time; each goes to the
+ * partition in which its ends were active most recently, weighed against how full the partition is. The nodes of the
+ * highest degree are shared: every partition holds them, so they do not decide where an edge goes. A node that is not
+ * shared stays in its first partition.
  *
  * With ends u and v at time t, partition p scores
  *   (I_u,p · e^((last_u,p − t)/T) + I_v,p · e^((last_v,p − t)/T) + 1) · (1 − nodes_p)(1 − edges_p) · e^((min − time_p)/(max − min + 1))
- * where I is 1 if a node is in p, last the time at which it was last active there, T a tenth of the whole time span, nodes_p and
- * edges_p how full p is (0 the emptiest, nearly 1 the fullest), time_p the time of the latest edge of p, min and max over the
- * partitions.
+ * where I is 1 if a node is in p, last the time at which it was last active there, T a tenth of the whole time span,
+ * nodes_p and edges_p how full p is (0 the emptiest, nearly 1 the fullest), time_p the time of the latest edge of p,
+ * min and max over the partitions.
  */
 import { countByPartition, degrees, type EdgeList, evenOut, placeRest } from './balance.js';
 

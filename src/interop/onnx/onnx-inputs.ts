@@ -73,7 +73,7 @@ function edgeIndex({ src, dst }: { readonly src: Int32Array; readonly dst: Int32
 
 /** By edge id; 1 for every edge of a graph without weights. */
 function edgeWeight(graph: Graph): TensorView {
-  const slots = graph.slotWeights('f32');
+  const slots = graph.positionWeights('f32');
   if (slots !== null) return TensorView.fromTensor(graph.toEdgeIds(slots));
   return TensorView.fromTyped(new Float32Array(graph.numEdges).fill(1));
 }

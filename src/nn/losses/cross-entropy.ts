@@ -19,16 +19,16 @@ import { checkOptionNames } from '../../util/option-names.js';
 import { checkReduction, type LossOptions, reduceLoss } from './reduction.js';
 
 export interface CrossEntropyOptions extends LossOptions {
-  /** A weight of at least 0 for each class, in memory; the mean then divides by the sum of the weights of the labels. */
+  /** A weight of at least 0 per class, on the CPU; the mean then divides by the sum of the weights of the labels. */
   readonly weight?: Tensor | readonly number[];
-  /** Rows with this label count for nothing; −1 always does. */
+  /** Rows with this label are ignored, as are those with −1. */
   readonly ignoreIndex?: number;
-  /** Rows to count: 1 or true, in memory. Labels of other rows are not looked at. */
+  /** 1 or true for rows to include, on the CPU. Labels of other rows are not read. */
   readonly mask?: Tensor | Uint8Array | readonly boolean[];
 }
 
 /**
- * −log softmax(logits)[label] of each row: logits [N, C], labels N class ids.
+ * Computes −log softmax(logits)[label] of each row: logits [N, C], labels N class ids.
  *
  * @example
  * const loss = crossEntropy(model.forward(x), labels, { mask: trainMask });
@@ -53,21 +53,21 @@ export function crossEntropy(logits: Tensor, labels: Ids, options: CrossEntropyO
   else for (const factor of factors) total += factor;
   if (total <= 0) {
     throw new ValueError(
-      "crossEntropy: expected at least one row with a label and a weight above 0, got none. Look at mask and labels, or use reduction 'sum'.",
+      "crossEntropy: expected at least one row with a label and a weight above 0, got none. Check mask and labels, or use reduction 'sum'.",
     );
   }
   return crossEntropyTotal(logits, ids, { weights, factor: 1 / total });
 }
 
 function countLabelled(ids: Int32Array): number {
-  // Usually every row counts, which a kernel sees faster than a loop here.
+  // Usually every row has a label, which a kernel checks faster than a loop.
   if (kernels().findOutOfRange(ids, ids.length, 0, 2 ** 31) < 0) return ids.length;
   let total = 0;
   for (let i = 0; i < ids.length; i++) if (ids[i] >= 0) total++;
   return total;
 }
 
-/** Labels with −1 for the rows that do not count. */
+/** Returns the labels with −1 for ignored rows. */
 function effectiveLabels(labels: Ids, { ignoreIndex = -1, mask }: CrossEntropyOptions): Int32Array {
   const given = toInt32('crossEntropy', 'labels', labels);
   if (!Number.isInteger(ignoreIndex))
@@ -122,8 +122,8 @@ function rowWeights(ids: Int32Array, weights: ArrayLike<number>, double: boolean
 }
 
 /**
- * −log softmax([positive, negatives])[0] of each row: positive scores [B] against K negative scores each [B, K].
- * 'mean' divides by B.
+ * Computes −log softmax([positive, negatives])[0] of each row: positive scores [B] against K negative scores each [B,
+ * K]. 'mean' divides by B.
  */
 export function softmaxCrossEntropyNegatives(
   positive: Tensor,

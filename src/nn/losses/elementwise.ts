@@ -23,21 +23,21 @@ import { checkNumber, expected, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import { checkReduction, type LossOptions, reduceLoss } from './reduction.js';
 
-/** Mean of (prediction − target)². */
+/** Computes the mean of (prediction − target)². */
 export function mseLoss(prediction: Tensor, target: Tensor, options: LossOptions = {}): Tensor {
   checkOptionNames('mseLoss', options, { reduction: true });
   check('mseLoss', prediction, target, options);
   return reduceLoss('mseLoss', square(sub(prediction, target)), options);
 }
 
-/** Mean of |prediction − target|. */
+/** Computes the mean of |prediction − target|. */
 export function l1Loss(prediction: Tensor, target: Tensor, options: LossOptions = {}): Tensor {
   checkOptionNames('l1Loss', options, { reduction: true });
   check('l1Loss', prediction, target, options);
   return reduceLoss('l1Loss', abs(sub(prediction, target)), options);
 }
 
-/** Binary cross entropy of scores before the sigmoid; targets in [0, 1]. */
+/** Computes the binary cross entropy of scores before the sigmoid; targets in [0, 1]. */
 export function bceWithLogits(logits: Tensor, target: Tensor, options: LossOptions = {}): Tensor {
   checkOptionNames('bceWithLogits', options, { reduction: true });
   check('bceWithLogits', logits, target, options);
@@ -48,7 +48,7 @@ const bceOp = builtinOp({
   name: 'bceLoss',
   forward(ctx, [p, target]) {
     ctx.save(p, target);
-    // −(t·log p + (1 − t)·log(1 − p)) with logarithms cut off at −100, as PyTorch does, so that no 0·∞ arises.
+    // −(t·log p + (1 − t)·log(1 − p)) with logarithms clamped at −100, as in PyTorch, so that 0·∞ does not occur.
     const hit = mul(target, clamp(log(p), -100));
     const miss = mul(sub(1, target), clamp(log(sub(1, p)), -100));
     return mul(add(hit, miss), -1);
@@ -59,7 +59,9 @@ const bceOp = builtinOp({
   },
 });
 
-/** Binary cross entropy of probabilities; prefer `bceWithLogits`, which keeps its precision near 0 and 1. */
+/**
+ * Computes the binary cross entropy of probabilities; prefer `bceWithLogits`, which keeps its precision near 0 and 1.
+ */
 export function bceLoss(probabilities: Tensor, target: Tensor, options: LossOptions = {}): Tensor {
   checkOptionNames('bceLoss', options, { reduction: true });
   check('bceLoss', probabilities, target, options);
@@ -68,7 +70,7 @@ export function bceLoss(probabilities: Tensor, target: Tensor, options: LossOpti
       expected('bceLoss', 'a constant', 'target', 'a tensor that requires a gradient', 'Use detach().'),
     );
   for (const [name, t] of Object.entries({ probabilities, target })) {
-    // Values on a device cannot be looked at in passing.
+    // Reading values on a device would need an await.
     if (t.device !== null) continue;
     const lo = extreme('min', t);
     const hi = extreme('max', t);
@@ -93,8 +95,8 @@ export interface MarginOptions extends LossOptions {
 }
 
 /**
- * max(0, margin − target·(first − second)) for each pair. The arguments broadcast: positive scores [B, 1] against negative
- * scores [B, K].
+ * Computes max(0, margin − target·(first − second)) for each pair. The arguments broadcast: positive scores [B, 1]
+ * against negative scores [B, K].
  */
 export function marginRankingLoss(first: Tensor, second: Tensor, options: MarginOptions = {}): Tensor {
   checkOptionNames('marginRankingLoss', options, { reduction: true, margin: true, target: true });
@@ -106,7 +108,7 @@ export function marginRankingLoss(first: Tensor, second: Tensor, options: Margin
   return reduceLoss('marginRankingLoss', clamp(gap, 0), options);
 }
 
-/** log(1 + exp(−(2·target − 1)·score)): targets 1 for true and 0 for false. */
+/** Computes log(1 + exp(−(2·target − 1)·score)): targets 1 for true and 0 for false. */
 export function softplusLoss(scores: Tensor, target: Tensor, options: LossOptions = {}): Tensor {
   checkOptionNames('softplusLoss', options, { reduction: true });
   check('softplusLoss', scores, target, options);
@@ -117,11 +119,11 @@ export function softplusLoss(scores: Tensor, target: Tensor, options: LossOption
 export interface PenaltyOptions {
   /** The exponent, at least 1; 2 by default. */
   readonly p?: number;
-  /** Multiplies the sum; 1 by default. */
+  /** The factor of the sum; 1 by default. */
   readonly coefficient?: number;
 }
 
-/** coefficient · Σ |x|^p over all the tensors: an N-norm regulariser to add to a loss. */
+/** Computes coefficient · Σ |x|^p over all tensors: a regulariser to add to a loss. */
 export function normPenalty(tensors: readonly Tensor[], options: PenaltyOptions = {}): Tensor {
   checkOptionNames('normPenalty', options, { p: true, coefficient: true });
   const p = checkNumber('normPenalty', 'p', options.p ?? 2, 1);

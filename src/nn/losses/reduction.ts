@@ -1,5 +1,5 @@
 /**
- * How a loss per row or element becomes one number.
+ * Reduces losses per row or element to one number.
  */
 
 import { mean, sum, type Tensor } from '../../tensor/index.js';

@@ -9,15 +9,15 @@ import { type BaseOptions, Optimizer, type OptimizerInput, type ParameterState }
 export interface AdagradOptions extends BaseOptions {
   lrDecay: number;
   weightDecay: number;
-  /** Where the sums of squares start. */
+  /** The initial value of the sums of squares. */
   initialAccumulator: number;
   eps: number;
 }
 
 /**
- * s += g²; p −= lr / (1 + (t − 1)·lrDecay) · g / (√s + eps).
+ * Steps by s += g²; p −= lr / (1 + (t − 1)·lrDecay) · g / (√s + eps).
  *
- * Gradient rows give what the dense form gives, except that weight decay reaches only their rows.
+ * Sparse gradient rows give the results of the dense form, except that weight decay applies only to their rows.
  */
 export class Adagrad extends Optimizer<AdagradOptions> {
   constructor(params: OptimizerInput<AdagradOptions>, options: Partial<AdagradOptions> = {}) {

@@ -2,9 +2,9 @@
  * Adam (Kingma & Ba 2015) and AdamW (Loshchilov & Hutter 2019), as in torch.optim.
  *
  * m = β₁·m + (1 − β₁)·g; v = β₂·v + (1 − β₂)·g²; p −= lr·m̂ / (√v̂ + eps) with m̂ = m/(1 − β₁ᵗ), v̂ = v/(1 − β₂ᵗ).
- * Weight decay adds weightDecay·p to g (Adam) or takes lr·weightDecay·p from p (AdamW).
+ * Weight decay adds weightDecay·p to g (Adam) or subtracts lr·weightDecay·p from p (AdamW).
  *
- * Gradient rows move only their rows, and the moments of other rows wait ("lazy Adam"); t counts steps of the whole
+ * Sparse gradient rows update only their rows and the moments of these ("lazy Adam"); t counts steps of the whole
  * parameter.
  */
 import { type FloatArray, kernels } from '../../native/index.js';
@@ -13,18 +13,18 @@ import { checkNumber, DeviceError, expected, ValueError } from '../../util/error
 import { type BaseOptions, Optimizer, type OptimizerInput, type ParameterState } from './optimizer.js';
 
 export interface AdamOptions extends BaseOptions {
-  /** Shares of the past in the two moments, each in [0, 1). */
+  /** The decay rates of the two moments, each in [0, 1). */
   betas: readonly [number, number];
   eps: number;
   weightDecay: number;
-  /** Divide by the largest v̂ so far (Reddi, Kale, Kumar 2018); for Adam, runs without a kernel of its own. */
+  /** Divide by the largest v̂ so far (Reddi, Kale, Kumar 2018); computed without a native kernel, for Adam only. */
   amsgrad: boolean;
 }
 
 const defaults: AdamOptions = { lr: 0.001, betas: [0.9, 0.999], eps: 1e-8, weightDecay: 0, amsgrad: false };
 
 abstract class AdamBase extends Optimizer<AdamOptions> {
-  /** Whether weight decay stays out of the gradient. */
+  /** Whether weight decay is separate from the gradient. */
   protected abstract readonly decoupled: boolean;
 
   protected check(options: AdamOptions): void {
@@ -48,7 +48,7 @@ abstract class AdamBase extends Optimizer<AdamOptions> {
     const c1 = 1 - b1 ** state.step;
     const c2 = 1 - b2 ** state.step;
     if (o.amsgrad) {
-      refuseDevice(p);
+      checkOnCpu(p);
       const most = this.stateOf(p, state, 'maxMeanSquare');
       for (let i = 0; i < g.length; i++)
         amsgradStep(p.floats, g, i, i, m, v, most, o, this.decoupled, c1, c2);
@@ -78,7 +78,7 @@ abstract class AdamBase extends Optimizer<AdamOptions> {
     const c1 = 1 - b1 ** state.step;
     const c2 = 1 - b2 ** state.step;
     if (o.amsgrad) {
-      refuseDevice(p);
+      checkOnCpu(p);
       const most = this.stateOf(p, state, 'maxMeanSquare');
       for (const [r, id] of g.ids.entries()) {
         for (let j = 0; j < g.width; j++) {
@@ -108,15 +108,15 @@ abstract class AdamBase extends Optimizer<AdamOptions> {
   }
 }
 
-function refuseDevice(p: Tensor): void {
+function checkOnCpu(p: Tensor): void {
   if (p.device === null) return;
   throw new DeviceError(
-    `Adam: expected parameters in memory for amsgrad, got one on ${p.device.name}. Set amsgrad: false.`,
+    `Adam: expected parameters on the CPU for amsgrad, got one on ${p.device.name}. Set amsgrad: false.`,
     { reason: 'no-kernel' },
   );
 }
 
-/** One element: position `at` of the parameter and its state, `from` of the gradient. */
+/** Updates element `at` of the parameter and its state from element `from` of the gradient. */
 function amsgradStep(
   p: FloatArray,
   gradient: FloatArray,
@@ -139,6 +139,8 @@ function amsgradStep(
 }
 
 /**
+ * Adam with weight decay in the gradient.
+ *
  * @example
  * const optimizer = new Adam(model.parameters(), { lr: 0.01, weightDecay: 5e-4 });
  */
@@ -150,7 +152,7 @@ export class Adam extends AdamBase {
   }
 }
 
-/** Adam with weight decay (0.01 by default) apart from the gradient. */
+/** Adam with weight decay (0.01 by default) separate from the gradient. */
 export class AdamW extends AdamBase {
   protected readonly decoupled = true;
 

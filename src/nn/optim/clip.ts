@@ -1,7 +1,7 @@
 /**
- * Bounds on gradients, applied in place between backward and step.
+ * Clips gradients in place between backward and step.
  *
- * On a device nothing is read back: `clipGradNormTensor` gives the norm as a tensor, which may be awaited when it is wanted.
+ * On a device nothing is read back: `clipGradNormTensor` returns the norm as a tensor, which may be awaited later.
  */
 import { binaryCode, type FloatArray, kernels, unaryCode } from '../../native/index.js';
 import { commonDevice, onDevice, type TensorDevice } from '../../tensor/device.js';
@@ -12,13 +12,13 @@ import { checkNumber, StateError, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 
 export interface ClipOptions {
-  /** Throw when the norm is NaN or infinite (the default) instead of spoiling every gradient with it. */
+  /** Throw if the norm is NaN or infinite (the default) instead of making all gradients NaN. */
   readonly errorIfNonFinite?: boolean;
 }
 
 /**
- * Scales all gradients together so that their common Euclidean norm is at most maxNorm; returns the norm before.
- * Gradient rows are coalesced first. For parameters in memory; on a device use `clipGradNormTensor`.
+ * Scales all gradients together so that their common Euclidean norm is at most maxNorm; returns the norm before
+ * clipping. Sparse gradient rows are coalesced first. For parameters on the CPU; on a device use `clipGradNormTensor`.
  */
 export function clipGradNorm(params: Iterable<Tensor>, maxNorm: number, options: ClipOptions = {}): number {
   checkOptionNames('clipGradNorm', options, { errorIfNonFinite: true });
@@ -27,7 +27,7 @@ export function clipGradNorm(params: Iterable<Tensor>, maxNorm: number, options:
   const device = deviceOf(list);
   if (device !== null)
     throw new StateError(
-      `clipGradNorm: expected parameters in memory, got parameters on ${device.name}, where a norm cannot be had as a number in passing. Use clipGradNormTensor.`,
+      `clipGradNorm: expected parameters on the CPU, got parameters on ${device.name}, where the norm must be awaited. Use clipGradNormTensor.`,
     );
   const gradients = list.flatMap(gradientOf);
   let squares = 0;
@@ -41,7 +41,7 @@ export function clipGradNorm(params: Iterable<Tensor>, maxNorm: number, options:
     }
   }
   const norm = Math.sqrt(squares);
-  // The small term is PyTorch's: it keeps a norm of 0 from dividing.
+  // The small term, as in PyTorch, avoids a division by 0.
   const factor = maxNorm / (norm + 1e-6);
   if (!(factor >= 1)) {
     for (const { values, changed } of gradients) {
@@ -53,8 +53,8 @@ export function clipGradNorm(params: Iterable<Tensor>, maxNorm: number, options:
 }
 
 /**
- * `clipGradNorm` with the norm before as a scalar tensor, for parameters on any one device: nothing waits for it. A norm that
- * is not finite cannot be noticed here and makes all gradients NaN.
+ * Like `clipGradNorm`, for parameters on any one device: returns the norm before clipping as a scalar tensor, without
+ * waiting for it. A norm that is not finite is not detected and makes all gradients NaN.
  *
  * @example
  * const norm = clipGradNormTensor(model.parameters(), 1);
@@ -95,7 +95,7 @@ function sumOfSquares({ values }: HeldGradient): Tensor {
   return sum(squares);
 }
 
-/** Cuts every element of every gradient to [−limit, limit]. */
+/** Clamps every element of every gradient to [−limit, limit]. */
 export function clipGradValue(params: Iterable<Tensor>, limit: number): void {
   checkNumber('clipGradValue', 'limit', limit, 0);
   const list = [...params];
@@ -113,7 +113,7 @@ export function clipGradValue(params: Iterable<Tensor>, limit: number): void {
   }
 }
 
-/** The one device of the parameters. */
+/** Returns the common device of the parameters. */
 function deviceOf(params: readonly Tensor[]): TensorDevice | null {
   return params.length === 0 ? null : commonDevice('clipGrad', params);
 }
@@ -123,7 +123,7 @@ interface HeldGradient {
   changed(): void;
 }
 
-/** The gradient of a parameter as memory that may be written; none when it has no gradient. */
+/** Returns the gradient of a parameter as writable memory; empty if it has none. */
 function gradientOf(p: Tensor): HeldGradient[] {
   if (p.sparseGrad !== null) {
     const before = p.sparseGrad;

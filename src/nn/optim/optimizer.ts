@@ -1,10 +1,10 @@
 /**
  * `Optimizer`: parameter groups with options, state for each parameter, and the loop over both.
  *
- * Subclasses give the defaults, the check of their options and the update of one parameter from a dense gradient or from
- * gradient rows (`sparseGrad`, coalesced). Values change in place; the tape refuses to differentiate through a graph
- * recorded before a step. A gradient of NaN is not looked for. State lies where its parameter is: that of a parameter that
- * has moved to a device follows it at the next step.
+ * Subclasses define the defaults, the check of their options and the update of one parameter from a dense gradient or
+ * from sparse rows (`sparseGrad`, coalesced). Values change in place, so backward through a graph recorded before a
+ * step throws. Gradients are not checked for NaN. Optimiser state is on the device of its parameter: it follows a
+ * parameter that was moved to a device at the next step.
  */
 import { type FloatArray, kernels } from '../../native/index.js';
 import { onDevice } from '../../tensor/device.js';
@@ -15,7 +15,7 @@ import { unscoped } from '../../tensor/scope.js';
 import { checkNumber, DeviceError, expected, StateError, ValueError } from '../../util/errors.js';
 import { loadState, type OptimizerState, saveState } from './state.js';
 
-/** What every optimiser has; `lr` may be changed between steps. */
+/** The options of every optimiser; `lr` may be changed between steps. */
 export interface BaseOptions {
   lr: number;
 }
@@ -23,12 +23,12 @@ export interface BaseOptions {
 /** Parameters that share options. */
 export type Group<O extends BaseOptions> = O & { readonly params: readonly Tensor[] };
 
-/** A group as given: options left out come from the optimiser's own. */
+/** A group as given: the defaults of its options are those of the optimiser. */
 export type GroupInput<O extends BaseOptions> = Partial<O> & { readonly params: Iterable<Tensor> };
 
 export type OptimizerInput<O extends BaseOptions> = Iterable<Tensor> | Iterable<GroupInput<O>>;
 
-/** State of one parameter: the number of steps it has had, and tensors of its shape by name. */
+/** The optimiser state of one parameter: its number of steps, and tensors of its shape by name. */
 export interface ParameterState {
   step: number;
   readonly tensors: Map<string, Tensor>;
@@ -41,7 +41,7 @@ export abstract class Optimizer<O extends BaseOptions> {
 
   constructor(input: OptimizerInput<O>, defaults: O, options: Partial<O>) {
     this.#defaults = { ...defaults, ...options };
-    refuseUnknown(this.name, 'the options', options, defaults);
+    checkKeys(this.name, 'the options', options, defaults);
     if (typeof (input as { [Symbol.iterator]?: unknown } | null)?.[Symbol.iterator] !== 'function') {
       throw new ValueError(
         expected(
@@ -63,12 +63,12 @@ export abstract class Optimizer<O extends BaseOptions> {
     else for (const group of items as GroupInput<O>[]) this.addGroup(group);
   }
 
-  /** The class's name, for messages and files. */
+  /** The name of the class, for messages and files. */
   get name(): string {
     return this.constructor.name;
   }
 
-  /** Refuses bad options, by name. */
+  /** Throws if an option is wrong. */
   protected abstract check(options: O): void;
   protected abstract updateDense(p: Tensor, g: FloatArray, state: ParameterState, options: O): void;
   protected abstract updateRows(p: Tensor, g: SparseRows, state: ParameterState, options: O): void;
@@ -80,7 +80,7 @@ export abstract class Optimizer<O extends BaseOptions> {
       );
     }
     const given = Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined));
-    refuseUnknown(this.name, 'a group', given, { params: [], ...this.#defaults });
+    checkKeys(this.name, 'a group', given, { params: [], ...this.#defaults });
     const params = [...input.params];
     const taken = new Set(this.groups.flatMap((group) => group.params));
     for (const [i, p] of params.entries()) {
@@ -102,7 +102,7 @@ export abstract class Optimizer<O extends BaseOptions> {
     for (const group of this.groups) group.lr = value;
   }
 
-  /** Moves every parameter that has a gradient. */
+  /** Updates every parameter that has a gradient. */
   step(): void {
     for (const group of this.groups) {
       checkNumber(`${this.name}.step`, 'lr', group.lr, 0);
@@ -133,7 +133,7 @@ export abstract class Optimizer<O extends BaseOptions> {
     p.storage.version++;
   }
 
-  /** The state tensor `name` of a parameter, made at its first use. */
+  /** Returns the state tensor `name` of a parameter, made at its first use. */
   protected stateOf(p: Tensor, state: ParameterState, name: string, initial = 0): FloatArray {
     let t = state.tensors.get(name);
     if (t === undefined) {
@@ -149,34 +149,34 @@ export abstract class Optimizer<O extends BaseOptions> {
     if (p.device !== null && t.device === null) moveInPlace(t, p.device);
     else
       throw new DeviceError(
-        `${this.name}.step: expected its state where the parameter is (${p.device?.name ?? 'cpu'}), got it on ${t.device?.name}. Fetch it with \`await optimizer.cpu()\`.`,
+        `${this.name}.step: expected its state on the device of the parameter (${p.device?.name ?? 'cpu'}), got it on ${t.device?.name}. Fetch it with \`await optimizer.cpu()\`.`,
         { reason: 'wait' },
       );
   }
 
-  /** Fetches the state from a device, after `await module.cpu()`. */
+  /** Moves the state to the CPU, after `await module.cpu()`. */
   async cpu(): Promise<this> {
     for (const { tensors } of this.#states.values()) for (const t of tensors.values()) await fetchInPlace(t);
     return this;
   }
 
-  /** Forgets the gradients of all parameters. */
+  /** Removes the gradients of all parameters. */
   zeroGrad(): void {
     for (const group of this.groups) for (const p of group.params) p.zeroGrad();
   }
 
-  /** Options, step counts and state tensors (copies); parameters are numbered in the order of the groups. */
+  /** Returns options, step counts and copies of state tensors; parameters are numbered in the order of the groups. */
   stateDict(): OptimizerState {
     return saveState(this.name, this.groups, this.#states);
   }
 
-  /** Goes on from a state; groups and shapes must be those it was taken from. */
+  /** Continues from a state of an optimiser with the same groups and shapes. */
   loadStateDict(state: OptimizerState): void {
     loadState(this.name, this.groups, this.#states, state, (options) => this.check(options as unknown as O));
   }
 }
 
-function refuseUnknown(where: string, name: string, given: object, known: object): void {
+function checkKeys(where: string, name: string, given: object, known: object): void {
   for (const key of Object.keys(given)) {
     if (!Object.hasOwn(known, key))
       throw new ValueError(expected(where, `only ${Object.keys(known).join(', ')}`, name, key));

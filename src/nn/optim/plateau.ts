@@ -9,19 +9,19 @@ export interface PlateauOptions {
   /** Whether smaller ('min', the default) or larger values are better. */
   readonly mode?: 'min' | 'max';
   readonly factor?: number;
-  /** Steps without improvement that are let pass. */
+  /** The number of steps without improvement to tolerate. */
   readonly patience?: number;
-  /** What counts as an improvement, relative to the best value or absolute. */
+  /** The least improvement, relative to the best value or absolute. */
   readonly threshold?: number;
   readonly thresholdMode?: 'rel' | 'abs';
-  /** Steps after a reduction in which nothing is counted. */
+  /** The number of steps after a reduction that are not counted. */
   readonly cooldown?: number;
   readonly minLr?: number;
-  /** Changes smaller than this are not made. */
+  /** The least change of the rate; smaller ones are skipped. */
   readonly eps?: number;
 }
 
-/** Survives JSON; `best` is null before the first step. */
+/** The state, which can be stored as JSON; `best` is null before the first step. */
 export interface PlateauState {
   readonly best: number | null;
   readonly badSteps: number;
@@ -74,7 +74,7 @@ export class ReduceLROnPlateau {
     this.#options = o;
   }
 
-  /** Takes the value measured after an epoch. */
+  /** Adjusts the rates to the value measured after an epoch. */
   step(value: number): void {
     if (typeof value !== 'number' || Number.isNaN(value)) {
       throw new ValueError(expected('ReduceLROnPlateau.step', 'a number', 'value', value));

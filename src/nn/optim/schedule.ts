@@ -1,18 +1,18 @@
 /**
- * Learning-rate schedules, with the formulas of torch.optim.lr_scheduler in closed form: the rate after t calls of `step`
- * is a function of t and of the rate each group had when the schedule was made.
+ * Learning-rate schedules, with the formulas of torch.optim.lr_scheduler in closed form: the rate after t calls of
+ * `step` is a function of t and of the rate each group had when the schedule was made.
  *
- * `ReduceLROnPlateau` is apart, because it follows a measured value.
+ * `ReduceLROnPlateau` is separate, because it depends on a measured value.
  */
 import { checkInteger, checkNumber, expected, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 
-/** What a schedule needs of an optimiser. */
+/** The properties of an optimiser that a schedule uses. */
 export interface Scheduled {
   readonly groups: readonly { lr: number }[];
 }
 
-/** Survives JSON. */
+/** The state, which can be stored as JSON. */
 export interface ScheduleState {
   readonly t: number;
   readonly baseRates: readonly number[];
@@ -31,21 +31,21 @@ abstract class Schedule {
     this.#baseRates = optimizer.groups.map((group) => group.lr);
   }
 
-  /** The rate of group `i` after t steps, from the one it started with. */
+  /** Returns the rate of group `i` after t steps, given its initial rate. */
   protected abstract rate(base: number, t: number, i: number): number;
 
-  /** Sets the rates for t = 0; a subclass calls it once its fields are set. */
+  /** Sets the rates for t = 0; subclasses call it after setting their fields. */
   protected start(): void {
     this.#apply();
   }
 
-  /** Goes on by one: call it after each epoch, or after each batch. */
+  /** Advances by one step: call it after each epoch, or after each batch. */
   step(): void {
     this.#t++;
     this.#apply();
   }
 
-  /** How often `step` was called. */
+  /** The number of calls of `step`. */
   get t(): number {
     return this.#t;
   }
@@ -78,7 +78,7 @@ export interface GammaOptions {
   readonly gamma?: number;
 }
 
-/** ×gamma every `size` steps. */
+/** Multiplies the rate by gamma every `size` steps. */
 export class StepLR extends Schedule {
   readonly #size: number;
   readonly #gamma: number;
@@ -96,7 +96,7 @@ export class StepLR extends Schedule {
   }
 }
 
-/** ×gamma at each of the milestones. */
+/** Multiplies the rate by gamma at each milestone. */
 export class MultiStepLR extends Schedule {
   readonly #milestones: readonly number[];
   readonly #gamma: number;
@@ -116,7 +116,7 @@ export class MultiStepLR extends Schedule {
   }
 }
 
-/** ×gamma at every step. */
+/** Multiplies the rate by gamma at every step. */
 export class ExponentialLR extends Schedule {
   readonly #gamma: number;
 
@@ -131,7 +131,9 @@ export class ExponentialLR extends Schedule {
   }
 }
 
-/** From the base rate down to `min` along half a cosine of `period` steps, and up again after it. */
+/**
+ * Lowers the rate from the base rate to `min` along half a cosine of `period` steps, and raises it again afterwards.
+ */
 export class CosineAnnealingLR extends Schedule {
   readonly #period: number;
   readonly #min: number;
@@ -149,7 +151,7 @@ export class CosineAnnealingLR extends Schedule {
   }
 }
 
-/** Linearly from `from`·base (a third by default) to the base rate over `steps` steps, then constant. */
+/** Raises the rate linearly from `from`·base (a third by default) to the base rate over `steps` steps. */
 export class LinearWarmup extends Schedule {
   readonly #steps: number;
   readonly #from: number;
@@ -169,7 +171,7 @@ export class LinearWarmup extends Schedule {
 
 export type RateFactor = (t: number) => number;
 
-/** base·factor(t); one function for all groups or one for each. */
+/** Sets the rate to base·factor(t); one function for all groups or one per group. */
 export class LambdaLR extends Schedule {
   readonly #factors: RateFactor | readonly RateFactor[];
 

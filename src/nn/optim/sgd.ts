@@ -14,10 +14,10 @@ export interface SGDOptions extends BaseOptions {
 }
 
 /**
- * d = g + weightDecay·p; b = momentum·b + (1 − dampening)·d; p −= lr·b (nesterov: lr·(d + momentum·b)).
+ * Steps by d = g + weightDecay·p; b = momentum·b + (1 − dampening)·d; p −= lr·b (nesterov: lr·(d + momentum·b)).
  *
- * Gradient rows move only their rows; momentum and weight decay of other rows wait. They allow neither dampening nor
- * nesterov.
+ * Sparse gradient rows update only their rows; momentum and weight decay do not apply to other rows. They support
+ * neither dampening nor nesterov.
  *
  * @example
  * const optimizer = new SGD(model.parameters(), { lr: 0.1, momentum: 0.9 });
@@ -64,7 +64,7 @@ export class SGD extends Optimizer<SGDOptions> {
   protected updateRows(p: Tensor, g: SparseRows, state: ParameterState, o: SGDOptions): void {
     if (o.nesterov || o.dampening !== 0) {
       throw new StateError(
-        'SGD.step: expected neither nesterov nor dampening for a parameter with gradient rows, got one. Use a dense embedding.',
+        'SGD.step: expected neither nesterov nor dampening for a parameter with sparse gradient rows, got one. Use a dense embedding.',
       );
     }
     const buffer = o.momentum === 0 ? null : this.stateOf(p, state, 'momentum');

@@ -1,5 +1,6 @@
 /**
- * An optimiser's state as data: numbers that survive JSON, and tensors by name. Checked whole before it is applied.
+ * Saves and loads the state of an optimiser: numbers that can be stored as JSON, and tensors by name. A state is
+ * checked as a whole before it is applied.
  */
 
 import { Tensor } from '../../tensor/index.js';
@@ -10,11 +11,11 @@ import { copyValues } from '../state-dict.js';
 import type { ParameterState } from './optimizer.js';
 
 export interface OptimizerState {
-  /** The class it came from. */
+  /** The class of the optimiser. */
   readonly kind: string;
-  /** Options of each group and how many parameters it has. */
+  /** The options and the number of parameters of each group. */
   readonly groups: readonly { readonly count: number; readonly options: Readonly<Record<string, unknown>> }[];
-  /** Steps of each parameter, all groups in order; 0 before the first. */
+  /** The number of steps of each parameter, in the order of the groups. */
   readonly steps: readonly number[];
   /** `<parameter number>.<name>` */
   readonly tensors: Readonly<Record<string, Tensor>>;
@@ -96,13 +97,13 @@ export function loadState(
   for (const [i, group] of groups.entries()) Object.assign(group, options[i]);
 }
 
-/** The saved options that the optimiser has. */
+/** Returns the saved options that the optimiser has. */
 function knownOptions(group: AnyGroup, saved: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const names = Object.keys(group).filter((key) => key !== 'params' && Object.hasOwn(saved, key));
   return Object.fromEntries(names.map((key) => [key, saved[key]]));
 }
 
-/** A copy outside any scope, with the dtype of `like` and where that is. */
+/** Copies a tensor outside any scope, to the dtype and device of `like`. */
 function copyOf(source: Tensor, like: Tensor = source): Tensor {
   const copy = unscoped(() => Tensor.allocate(like.dtype, source.shape, like.device));
   copyValues(source, copy);

@@ -33,7 +33,7 @@ type ByType<T> = Readonly<Record<string, T>>;
 /** What layers of this test take: a graph on one machine or a part of one. */
 type AnyGraph = Pick<
   HeteroDistributedGraph,
-  'canonical' | 'numSrcNodes' | 'numDstNodes' | 'joined' | 'relation' | 'multiUpdateAll' | 'localScope'
+  'canonical' | 'numSrcNodes' | 'numDstNodes' | 'joinRelations' | 'relation' | 'multiUpdateAll' | 'localScope'
 >;
 
 const comm = openCommunicator({ timeout: 60, peerTimeout: 20 });

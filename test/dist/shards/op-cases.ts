@@ -44,12 +44,12 @@ export const opCases: readonly OpCase[] = [
     {
       name: `aggregate ${reduce}, weight per edge`,
       inputs: { x: ['node', 4], w: ['edge'] },
-      run: (g, { x, w }) => g.aggregate(x, { reduce, weight: g.toSlots(w) }),
+      run: (g, { x, w }) => g.aggregate(x, { reduce, weight: g.toPositions(w) }),
     },
     {
       name: `aggregate ${reduce}, weight per head`,
       inputs: { x: ['node', 2, 3], w: ['edge', 2] },
-      run: (g, { x, w }) => g.aggregate(x, { reduce, weight: g.toSlots(w) }),
+      run: (g, { x, w }) => g.aggregate(x, { reduce, weight: g.toPositions(w) }),
     },
     {
       name: `user message, ${reduce}`,
@@ -96,7 +96,7 @@ export const opCases: readonly OpCase[] = [
     weighted: true,
     run: (g, { x }) => {
       const looped = g.withSelfLoops();
-      return looped.aggregate(x, { weight: looped.slotWeights(x.dtype as FloatDType) });
+      return looped.aggregate(x, { weight: looped.positionWeights(x.dtype as FloatDType) });
     },
   },
   {
@@ -114,7 +114,7 @@ export const opCases: readonly OpCase[] = [
   {
     name: 'edgeSoftmax, aggregateEdges',
     inputs: { e: ['edge', 2] },
-    run: (g, { e }) => g.aggregateEdges(mul(g.edgeSoftmax(g.toSlots(e)), g.toSlots(e)), 'sum'),
+    run: (g, { e }) => g.aggregateEdges(mul(g.edgeSoftmax(g.toPositions(e)), g.toPositions(e)), 'sum'),
   },
   {
     name: 'dotScores',
@@ -132,7 +132,7 @@ export const opCases: readonly OpCase[] = [
     name: 'additiveScores with edges',
     inputs: { x: ['node', 2, 3], y: ['node', 2, 3], a: ['parameter', 2, 3], e: ['edge', 2, 3] },
     out: 'edge',
-    run: (g, { x, y, a, e }) => g.toEdgeIds(g.additiveScores(x, y, a, g.toSlots(e), 0.2)),
+    run: (g, { x, y, a, e }) => g.toEdgeIds(g.additiveScores(x, y, a, g.toPositions(e), 0.2)),
   },
   {
     name: 'attention',
@@ -142,7 +142,7 @@ export const opCases: readonly OpCase[] = [
   {
     name: 'attention with edge scores',
     inputs: { z: ['node', 2, 3], el: ['node', 2], er: ['node', 2], e: ['edge', 2] },
-    run: (g, { z, el, er, e }) => g.attention(z, el, er, { edgeScore: g.toSlots(e), slope: 0.1 }),
+    run: (g, { z, el, er, e }) => g.attention(z, el, er, { edgeScore: g.toPositions(e), slope: 0.1 }),
   },
   {
     name: 'user message per edge',

@@ -129,7 +129,7 @@ async function stars(gpu: GpuDevice, count: number, degree: number, fanout: numb
 async function invariants(gpu: GpuDevice): Promise<void> {
   const graph = skewedGraph(2708, 10556);
   const { offsets, indices, edgeIds } = graph.adjacency;
-  const slotOf = graph.adjacency.slotOfEdge() as Int32Array;
+  const slotOf = graph.adjacency.edgePositions() as Int32Array;
   ok(edgeIds !== null, 'edge ids differ from edge positions');
   const seeds = Int32Array.from({ length: 512 }, (_, i) => (i * 5) % 2708);
   const sampler = new GPUSampler(gpu, graph, { seed: 3 }).setSize([25, 10]);

@@ -92,7 +92,7 @@ function sums(x: Tensor, w: FloatArray | null, y: Tensor, attributes: Attributes
         x: rows[0].floats,
         xRows: shard.numSrc,
         width,
-        slots: w === null ? null : shard.edgePositions,
+        positions: w === null ? null : shard.edgePositions,
         weight: w,
         columns,
         xScale: shardScale(shard, srcScale),
@@ -123,8 +123,17 @@ function extremes(
   forEachShard(graph, {
     fields: [x],
     visit(shard, rows) {
-      const { indices, edgePositions: slots, numSrc, numTouched, dstRows } = shard;
-      const entries = { reduce, x: rows[0].floats, xRows: numSrc, width, indices, slots, weight: w, columns };
+      const { indices, edgePositions: positions, numSrc, numTouched, dstRows } = shard;
+      const entries = {
+        reduce,
+        x: rows[0].floats,
+        xRows: numSrc,
+        width,
+        indices,
+        positions,
+        weight: w,
+        columns,
+      };
       if (shard === graph.own) {
         spmm({ ...entries, y: y.floats, arg: winners, offsets: shard.allOffsets() });
       } else {
@@ -185,7 +194,7 @@ function sourceGradient(
     width,
     offsets,
     indices: dst,
-    slots: w === null ? null : shard.outPositions(),
+    positions: w === null ? null : shard.outPositions(),
     weight: w,
     columns,
     xScale: dstScale,

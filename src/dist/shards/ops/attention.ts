@@ -224,9 +224,9 @@ function shardGradients(
     width: size,
     slope,
   });
-  const { offsets, dst, positions: slots } = shard.out();
+  const { offsets, dst, positions } = shard.out();
   const scores = { x: gScore.floats, xRows: numEdges, width: heads };
-  spmm({ ...scores, offsets, indices: slots, y: gSrc.floats });
+  spmm({ ...scores, offsets, indices: positions, y: gSrc.floats });
   addShard(shard, gDst, scores, identity(numEdges));
   spmm({
     x: g.floats,
@@ -235,7 +235,7 @@ function shardGradients(
     width: heads * size,
     offsets,
     indices: dst,
-    slots,
+    positions,
     weight: attention.floats,
     columns: heads,
   });

@@ -41,11 +41,11 @@ export class MessageResult {
     } else if (arg === null) {
       addShard(shard, y, { ...rows, yScale: this.#scale() }, identity(shard.numEdges));
     } else {
-      const { numTouched, offsets, edgePositions: slots, dstRows } = shard;
+      const { numTouched, offsets, edgePositions: positions, dstRows } = shard;
       const part = Tensor.allocate(y.dtype, [numTouched, width]);
       const argPart = Tensor.allocate('i32', [numTouched, width]);
       const [won, all] = [argPart.array as Int32Array, arg.array as Int32Array];
-      const entries = { reduce: this.#reduce, offsets, indices: identity(shard.numEdges), slots };
+      const entries = { reduce: this.#reduce, offsets, indices: identity(shard.numEdges), positions };
       spmm({ ...rows, ...entries, y: part.floats, arg: won });
       const max = this.#reduce === 'max';
       kernels().mergeExtreme(max, y.floats, all, part.floats, won, dstRows, numTouched, width);

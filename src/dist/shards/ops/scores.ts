@@ -71,11 +71,11 @@ const dotScoresOp = builtinOp<{ readonly graph: ShardedGraph }>({
         const weight = { weight: g, columns: heads, width };
         if (gSrc !== null) {
           const { offsets, dst: indices } = shard.out();
-          const x = { x: dst.floats, xRows: graph.numDst, slots: shard.outPositions() };
+          const x = { x: dst.floats, xRows: graph.numDst, positions: shard.outPositions() };
           spmm({ ...weight, ...x, y: gradients[0].floats, offsets, indices });
         }
         if (gDst !== null) {
-          const x = { x: rows[0].floats, xRows: shard.numSrc, slots: shard.edgePositions };
+          const x = { x: rows[0].floats, xRows: shard.numSrc, positions: shard.edgePositions };
           addShard(shard, gDst, { ...weight, ...x });
         }
         return undefined;
