@@ -1,7 +1,7 @@
 /**
- * A partition buffer on several workers learns what it learns on one: the same edges in the same states, losses and rows that
- * differ by rounding, the same metrics; the same number of workers gives the same bytes, also after a kill; and a run goes
- * on with any number of workers, and with one.
+ * A partition buffer on several workers learns what it learns on one: the same edges in the same buffer states, losses
+ * and rows that differ by rounding, the same metrics; the same number of workers gives the same bytes, also after a
+ * kill; and a run resumes with any number of workers, and with one.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -46,7 +46,7 @@ const buffer = (options: object = {}, more: object = {}) => ({
   ...more,
 });
 
-/** 16 rows a partition, in pieces of 6, 6 and 4; the last partition has 13. */
+/** 16 rows per partition, in slices of 6, 6 and 4; the last partition has 13. */
 const distributed = { partitions: 3 };
 const cases: Readonly<Record<string, readonly [dataset: string, more: object]>> = {
   'Adagrad, reading ahead': [typed, { storage: buffer() }],
@@ -184,7 +184,7 @@ describe.skipIf(!hasMpi)(`a partition buffer on several workers${withoutMpi}`, (
     300_000,
   );
 
-  it('gives the same bytes twice and after a kill; another number of workers goes on within rounding', async () => {
+  it('gives the same bytes twice and after a kill; another number of workers resumes within rounding', async () => {
     const name = names[0];
     const saves = { checkpoint: { ...config(name, '').training.checkpoint, interval_batches: 13 } };
     const epochs = (n: number, resume = false) => ({ num_epochs: n, resume_training: resume, ...saves });
@@ -220,7 +220,7 @@ describe.skipIf(!hasMpi)(`a partition buffer on several workers${withoutMpi}`, (
     for (const path of [toThree, fromOne]) expectTidy(path, 12);
   }, 300_000);
 
-  it('under a budget, a run that fitted in memory on two workers goes on through a buffer on one, and back', async () => {
+  it('under a budget, a run that fitted in memory on two workers resumes through a buffer on one, and back', async () => {
     const numNodes = 4000;
     const large = writeDataset(folder(), { numNodes, train: randomRows(numNodes, 400, 0) });
     // What a process and a batch are counted as, and room for half of the table of 256 kB with its transfers.

@@ -1,4 +1,6 @@
-/** One rank that runs a table of cases with all others: `case-worker.ts <module> <export>`. A JSON line for each case. */
+/**
+ * One rank that runs a table of cases with all others: `case-worker.ts <module> <export>`. Prints a JSON line per case.
+ */
 import { MpiCommunicator, setCommunicator } from 'skein/dist';
 import type { CommCase } from './communicator-contract.js';
 
@@ -15,7 +17,7 @@ for (const { name, run } of cases) {
     error = (thrown as Error).stack ?? String(thrown);
   }
   process.stdout.write(`${JSON.stringify({ rank: comm.rank, name, error })}\n`);
-  // After a failure ranks are out of step: the rest would only say so.
+  // After a failure ranks are no longer synchronised: further cases would only fail too.
   const failed = Int32Array.of(error === '' ? 0 : 1);
   comm.allReduce(failed, 'max');
   if (failed[0] > 0) break;

@@ -1,6 +1,6 @@
 /**
- * What every communicator must do, as one table of cases. All ranks run a case together; it throws when something is wrong.
- * Values are made from ranks, so that each rank knows what it must receive.
+ * The contract of all communicators, as one table of cases. All ranks run a case together; it throws when something is
+ * wrong. Values are computed from ranks, so that each rank can check what it receives.
  */
 import assert from 'node:assert/strict';
 import type { CommArray, Communicator } from 'skein/dist';
@@ -112,7 +112,7 @@ const messages: CommCase[] = [
     },
   },
   {
-    name: 'handles nobody waits for',
+    name: 'handles that are never waited for',
     run(comm) {
       const into = Array.from({ length: 700 }, () => new Int32Array(2));
       for (const [tag, array] of into.entries()) {
@@ -164,7 +164,7 @@ const collectives: CommCase[] = [
     },
   },
   {
-    name: 'several reductions under way while JavaScript computes',
+    name: 'several reductions in flight while JavaScript computes',
     async run(comm) {
       const buckets = [10, 30_000, 5, 100_000].map((length, i) =>
         new Float32Array(length).fill(comm.rank + i),
@@ -213,7 +213,7 @@ const collectives: CommCase[] = [
     },
   },
   {
-    name: 'allToAllv with lengths nobody knows before',
+    name: 'allToAllv with unknown lengths',
     run(comm) {
       const length = (from: number, to: number) => ((from + 2 * to) % 3) * 900;
       const parts = Array.from({ length: comm.size }, (_, to) =>
@@ -327,7 +327,7 @@ const tables: CommCase[] = [
     },
   },
   {
-    name: 'a name stands for one table until it is given back; long names are cut in errors',
+    name: 'a name refers to one table until it is unregistered; long names are truncated in errors',
     run(comm) {
       const long = 'n'.repeat(500);
       const table = new Float32Array(4);
@@ -343,7 +343,7 @@ const tables: CommCase[] = [
     },
   },
   {
-    name: 'a wrong id or width names itself, and nothing is written',
+    name: 'a wrong id or width is named, and nothing is written',
     run(comm) {
       const table = new Float32Array(8);
       comm.registerTable('small', table, 2);

@@ -1,4 +1,7 @@
-/** DGL's partition directories: every variant gives what memory gives, and every way a file can be wrong names its byte. */
+/**
+ * DGL's partition directories: every variant loads like partitions in memory, and every damaged file is named with its
+ * byte.
+ */
 import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -29,7 +32,7 @@ const plainTensors = (tensors: Readonly<Record<string, Tensor>>) =>
       .sort(),
   );
 
-/** What both must agree on; original ids are not in DGL's files. */
+/** The values that both must agree on; original ids are not in DGL's files. */
 function plain({ allShardEdges, nodeFeatures, nodeRanges, nodeTypes }: PartitionData): object {
   const shards = allShardEdges.map(({ edgeFeatures, ...shard }) => ({
     ...shard,
@@ -89,7 +92,7 @@ describe('variants', () => {
   });
 });
 
-describe('a file that is wrong', () => {
+describe('a damaged file', () => {
   let path = '';
   let graph = '';
   let good: Buffer;
@@ -113,7 +116,7 @@ describe('a file that is wrong', () => {
     return bytes;
   };
 
-  it('is refused with the byte: magic numbers, versions, lengths, totals, the end', async () => {
+  it('is rejected with the byte: magic numbers, versions, lengths, totals, the end', async () => {
     await refused(changed(0, 1n), /at byte 0: expected the magic number of a graph file/);
     await refused(changed(8, 1n), /at byte 8: expected version 2/);
     await refused(changed(16, 1n), /at byte 16: expected graphs of type 2/);
@@ -130,12 +133,12 @@ describe('a file that is wrong', () => {
     await refused(Buffer.concat([good, Buffer.of(1)]), new RegExp(`at byte ${good.length}: .*the end`));
   });
 
-  it('is refused wherever it is cut', async () => {
+  it('is rejected wherever it is truncated', async () => {
     for (let length = 0; length < good.length; length += 97)
       await refused(good.subarray(0, length), /at byte/);
   });
 
-  it('is refused when its edges do not fit the nodes or the JSON', async () => {
+  it('is rejected when its edges do not fit the nodes or the JSON', async () => {
     const base: LocalGraph = {
       numNodes: 2,
       src: [0, 1],
@@ -154,7 +157,7 @@ describe('a file that is wrong', () => {
     await refused(graphFile({ ...base, nodeData: far }), /node ids from 0 to 199, got 1099511627776/);
   });
 
-  it('of features is refused with the byte too', async () => {
+  it('of features is rejected with the byte too', async () => {
     const file = join(path, '..', 'part0', 'node_feat.dgl');
     const before = readFileSync(file);
     const tryBytes = async (bytes: Uint8Array, message: RegExp) => {
@@ -196,7 +199,7 @@ describe('a file that is wrong', () => {
 });
 
 describe('random damage', () => {
-  it('never does more than refuse the file', async () => {
+  it('only ever leads to a rejected file', async () => {
     const path = writeDglPartitions(folder(), heteroSplit, { format: 'csc' });
     const names = ['graph.dgl', 'node_feat.dgl', 'edge_feat.dgl'];
     const files = names.map((name) => join(path, '..', 'part0', name));
@@ -211,7 +214,7 @@ describe('random damage', () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 0, max: 2 }), flips, async (which, changes) => {
         const bytes = Uint8Array.from(good[which]);
-        // The header before 4096 is mostly garbage: aim at what is read.
+        // The header before 4096 is mostly uninitialised: damage the bytes that are read.
         const first = which === 0 ? 4096 : 0;
         for (const [share, value] of changes)
           bytes[first + Math.floor(share * (bytes.length - first))] = value;

@@ -107,7 +107,7 @@ export interface LocalGraph {
 export function graphFile(graph: LocalGraph, dialect: Dialect = {}): Uint8Array {
   const out = new Writer();
   out.u64(0xdd2e4ff046b4a13fn).u64(2).u64(2).u64(1);
-  // What DGL leaves here is whatever was in memory.
+  // DGL leaves uninitialised memory here.
   out.bytes(new Uint8Array(4096 - 32).fill(0xa7));
   out.u64(4112).u64(0);
   const start = out.length;
@@ -217,7 +217,7 @@ function localGraph(
   const from = Array.from(src, (u) => place.get(u) as number);
   const to = Array.from(dst, (v) => place.get(v) as number);
   if (ids.length > end - start && end > start) {
-    // An edge out to the halo, which readers must leave out.
+    // An edge out to the halo, which readers must ignore.
     from.push(0);
     to.push(ids.length - 1);
     edgeIds.push(book.numEdges() + 7);
@@ -244,7 +244,7 @@ function localGraph(
   };
 }
 
-/** Writes the partitions of a graph as DGL would; gives the path of the JSON. */
+/** Writes the partitions of a graph as DGL would; returns the path of the JSON. */
 export function writeDglPartitions(
   directory: string,
   split: PartitionedGraph,

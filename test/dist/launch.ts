@@ -1,4 +1,4 @@
-/** Starts workers under mpirun for tests; `hasMpi` says whether that is possible here. */
+/** Starts workers under mpirun for tests; `hasMpi` is true if that is possible here. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { program, root } from '../programs.js';
@@ -25,10 +25,10 @@ export interface Job {
 
 export interface LaunchOptions {
   readonly env?: NodeJS.ProcessEnv;
-  /** Seconds until all is killed. */
+  /** Seconds until the job is killed. */
   readonly limit?: number;
   readonly onOutput?: (out: string, launcher: ChildProcess) => void;
-  /** Where it runs; the checkout by default. */
+  /** Working directory; default: the checkout. */
   readonly cwd?: string;
 }
 

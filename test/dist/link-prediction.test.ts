@@ -1,6 +1,6 @@
 /**
- * Link prediction on several workers learns what one worker learns: the same batches, losses that differ by rounding, the
- * same metrics; the same number of workers gives the same bytes; and a run goes on with any number of workers.
+ * Link prediction on several workers learns what one worker learns: the same batches, losses that differ by rounding,
+ * the same metrics; the same number of workers gives the same bytes; and a run resumes with any number of workers.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -50,7 +50,7 @@ const encoder = (layers: object[], options: object) => ({
 const sage = (layers: object[]) => encoder(layers, { type: 'GRAPH_SAGE', aggregator: 'MEAN' });
 const dropping = { type: 'GAT', num_heads: 2, input_dropout: 0.2, attention_dropout: 0.3 };
 
-/** What is laid over the tiny configuration; every part of a batch that workers cut has a case. */
+/** Overrides of the tiny configuration; every component of a batch that is split over workers has a case. */
 const cases: Readonly<Record<string, readonly [dataset: string, more: object]>> = {
   'DistMult, chunks cut in two, Adagrad': [typed, {}],
   'means, all edges of a batch masked, relations both ways': [
@@ -171,7 +171,7 @@ describe.skipIf(!hasMpi)(`on several workers${withoutMpi}`, () => {
     300_000,
   );
 
-  it('the same number gives the same bytes, also after a stop; another number goes on within rounding', async () => {
+  it('the same number gives the same bytes, also after a stop; another number resumes within rounding', async () => {
     const name = names[2];
     const epochs = (n: number, resume = false) => {
       const { training } = config(name, '');

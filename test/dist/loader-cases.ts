@@ -44,10 +44,10 @@ function withGraph(
 }
 
 const sorted = (ids: Iterable<number>) => [...ids].sort((a, b) => a - b);
-/** The most seeds that a rank has. */
+/** The largest number of seeds on a rank. */
 const mostSeeds = ({ size }: Communicator) => 11 + 8 * (size > 2 ? size - 2 : size - 1);
 
-/** Clusters are found by METIS, where it is installed and the addon runs. */
+/** METIS finds clusters, if it is installed and the addon is loaded. */
 const hasMetis = ((): boolean => {
   try {
     metisPartition(Graph.fromEdges(Int32Array.of(0, 1), Int32Array.of(1, 0), { numNodes: 2 }), 2);
@@ -119,7 +119,7 @@ const all: readonly CommCase[] = [
       assert.ok(all.every((x) => x.isDisposed === reuse));
     }
   }),
-  withGraph('a loop that is left early leaves nothing under way', (_, make) => {
+  withGraph('a loop that is left early leaves nothing in flight', (_, make) => {
     const loader = make({ batchSize: 2, prefetch: 3 });
     for (const blocks of loader) {
       assert.equal(blocks.length, 2);

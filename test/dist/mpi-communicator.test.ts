@@ -26,7 +26,7 @@ function launch(
   return launchWorker(ranks, ['mpi-worker.ts', scene, JSON.stringify(settings)], options);
 }
 
-/** Whether a process has ended; one that nobody has waited for yet has. */
+/** Whether a process has ended, including one whose parent has not waited for it yet. */
 function hasEnded(pid: number): boolean {
   try {
     return / Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\)/, ''));
@@ -35,7 +35,7 @@ function hasEnded(pid: number): boolean {
   }
 }
 
-/** Where there is an addon and MPI's compiler wrapper, set-up has what it needs. */
+/** Set-up can build the addon if MPI's compiler wrapper is installed. */
 const canCompile =
   existsSync(fileURLToPath(new URL('../../build/skein-portable.node', import.meta.url))) &&
   spawnSync('mpicc', ['--version'], { stdio: 'ignore' }).status === 0;
@@ -80,7 +80,7 @@ describe.skipIf(!hasMpi)(`MPI${withoutMpi}`, () => {
     expect(lines.filter(({ error }) => error?.includes('got barrier from rank 0')).length).toBe(1);
   }, 240_000);
 
-  it('says in words what differs between calls', async () => {
+  it('names the difference between calls', async () => {
     const { code, lines } = await launch(2, 'other-operations');
     expect(code).toBe(0);
     const of = (rank: number) => lines.filter((line) => line.rank === rank).map(({ error }) => error);
@@ -103,7 +103,7 @@ describe.skipIf(!hasMpi)(`MPI${withoutMpi}`, () => {
     240_000,
   );
 
-  it('is opened once in a process, and says what to do instead', async () => {
+  it('is opened once per process, and the error names the alternative', async () => {
     const { code, lines } = await launch(2, 'opens-twice');
     expect({ code, lines: lines.length }).toEqual({ code: 0, lines: 6 });
     const [current, second, closed] = lines.filter(({ rank }) => rank === 0).map(({ error }) => error);
@@ -129,7 +129,7 @@ describe.skipIf(!hasMpi)(`MPI${withoutMpi}`, () => {
     240_000,
   );
 
-  it('gives up a receive nobody answers, and lists what did arrive', async () => {
+  it('gives up a receive without an answer, and lists what did arrive', async () => {
     const { code, lines } = await launch(2, 'unknown-tag', { timeout: 3 });
     expect(code).toBe(0);
     expect(lines.map(({ rank }) => rank).sort()).toEqual([0, 1]);
@@ -152,7 +152,7 @@ describe.skipIf(!hasMpi)(`MPI${withoutMpi}`, () => {
 
   // The other rank gives up after its peer's time; on a busy machine this one needs seconds to do so.
   it.runIf(isWide)(
-    'does not close over a long message that nobody received',
+    'does not close while a long message has not been received',
     { timeout: 240_000, retry: 2 },
     async () => {
       const { code, err } = await launch(2, 'never-received', { peerTimeout: 40 });
@@ -167,7 +167,7 @@ describe.skipIf(!hasMpi)(`MPI${withoutMpi}`, () => {
     expect(lines.find(({ rank }) => rank === 0)?.milliseconds).toBeLessThan(1000);
   }, 240_000);
 
-  it('ends on all ranks when one is killed, and says who and in what', async () => {
+  it('ends on all ranks when one is killed, and names the rank and its operation', async () => {
     const { code, err, seconds } = await launch(3, 'killed');
     expect(code).not.toBe(0);
     for (const rank of [0, 2])
@@ -235,7 +235,7 @@ describe.skipIf(!hasMpi)(`MPI${withoutMpi}`, () => {
     expect(err).toMatch(/rank 0: rank 1 .*has been silent for \d.*waiting in allReduce \(collective 2\)/);
   }, 240_000);
 
-  it('tells all ranks the reason of an abort, also those that compute', async () => {
+  it('reports the reason of an abort on all ranks, also on those that compute', async () => {
     const { code, err, seconds } = await launch(3, 'abort');
     expect(code).not.toBe(0);
     expect(err).toContain('rank 2: the loss is not a number');
@@ -250,7 +250,7 @@ describe.skipIf(!hasMpi)(`MPI${withoutMpi}`, () => {
     expect(err).toMatch(/rank 1: the job was ended by rank 0: .*before close\(\): a mistake in the program/);
   }, 240_000);
 
-  it('closes at a good end when the program forgot to', async () => {
+  it('closes at a regular end if the program did not', async () => {
     expect(await launch(2, 'forgets')).toMatchObject({ code: 0, err: '' });
   }, 240_000);
 });

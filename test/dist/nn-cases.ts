@@ -18,7 +18,7 @@ import type { CommCase } from './communicator-contract.js';
 
 const dtype = 'f64';
 
-/** The same numbers on every rank; rank q works on rows [starts[q], starts[q + 1]). */
+/** Returns equal numbers on every rank; rank q works on rows [starts[q], starts[q + 1]). */
 function sharedRows(rows: number, cols: number, seed: number): Tensor {
   return randn([rows, cols], { dtype, random: new Random(seed) });
 }
@@ -54,7 +54,7 @@ function sameBitsOnAll(comm: Communicator, model: Module): void {
   }
 }
 
-/** A branch that some ranks do not use, one nobody uses, sparse rows, and recomputation. */
+/** A branch that some ranks do not use, one that no rank uses, sparse rows, and recomputation. */
 class Branches extends Module {
   readonly body = new MLP([4, 8, 8, 3], { dtype });
   readonly sometimes = new Linear(4, 3, { dtype });
@@ -76,7 +76,7 @@ interface Step {
   loss(): Tensor;
 }
 
-/** This rank's share of a step, and the step on all rows. `branchOn` says which ranks use the branch. */
+/** This rank's share of a step, and the step on all rows. `branchOn` decides which ranks use the branch. */
 function branchesStep(comm: Communicator, branchOn: (rank: number) => boolean, repeats: number): Step {
   manualSeed(5);
   const model = new Branches();
@@ -93,7 +93,7 @@ function branchesStep(comm: Communicator, branchOn: (rank: number) => boolean, r
   return { model, loss };
 }
 
-/** Gradients of the sum of all ranks' losses, computed here alone. */
+/** Gradients of the sum of all ranks' losses, computed on this rank only. */
 function reference(comm: Communicator, branchOn: (rank: number) => boolean, repeats: number): Branches {
   let total: Branches | null = null;
   for (let rank = 0; rank < comm.size; rank++) {
@@ -241,7 +241,7 @@ const gradientCases: CommCase[] = [
     },
   },
   {
-    name: 'a rank whose loss depends on nothing takes part',
+    name: 'a rank whose loss depends on no parameter takes part',
     run(comm) {
       const model = new Linear(2, 2, { dtype });
       for (let pass = 0; pass < 3; pass++) {
@@ -330,7 +330,7 @@ const normCases: CommCase[] = [
     },
   },
   {
-    name: 'training with batch norm: collectives inside backward go beside the buckets; every N gives the loss of one',
+    name: 'training with batch norm: collectives inside backward run alongside the buckets; every N gives the loss of one',
     run(comm) {
       const rows = 24;
       const x = sharedRows(rows, 4, 1);

@@ -1,4 +1,6 @@
-/** What all ranks do together with partition directories: from files to messages that equal those on one machine. */
+/**
+ * Cases with partition directories that all ranks run together: from files to messages that equal those on one machine.
+ */
 import { strict as assert } from 'node:assert';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -47,7 +49,7 @@ function sumOfAll(comm: Communicator, values: readonly number[]): number[] {
   return [...sums];
 }
 
-/** Sums of neighbours' features equal those of the uncut graph, row by row in original ids. */
+/** Checks that sums of neighbours' features equal those of the whole graph, row by row in original ids. */
 function checkMessages(comm: Communicator, data: PartitionData, originalIds: Int32Array): void {
   const whole = randomGraph();
   whole.updateAll(fn.copyU('features', 'm'), fn.sum('m', 'y'));

@@ -1,4 +1,4 @@
-/** Graphs cut in memory: numbering, maps back, features, several partitions per worker, lookups by the end of a name. */
+/** Graphs partitioned in memory: numbering, maps back, features, several partitions per worker, lookups by suffix. */
 import { PartitionBook, partitionData, partitionGraph, suffixKeyLookup } from 'skein/dist';
 import { Graph, HeteroGraph, SparseMatrix } from 'skein/graph';
 import { fromTypedArray, tensor } from 'skein/tensor';
@@ -15,7 +15,7 @@ import {
 
 describe('partitionData: wrong input', () => {
   const graph = Graph.fromEdges([0], [1], { numNodes: 2 });
-  it('names what does not fit', () => {
+  it('is named in the error', () => {
     expect(() => partitionData(graph, Int32Array.of(0))).toThrow(ShapeError);
     expect(() => partitionData(graph, Int32Array.of(0, -1))).toThrow(/parts from 0/);
     expect(() => partitionData(graph, Int32Array.of(0, 3), { parts: 3 })).toThrow(/of at least 4/);
@@ -30,7 +30,7 @@ describe('partitionData: wrong input', () => {
     expect(() => partitionData(colon, Int32Array.of(0))).toThrow(/without ':'/);
   });
 
-  it('refuses more workers than partitions by name', () => {
+  it('rejects more workers than partitions', () => {
     const split = partitionData(graph, Int32Array.of(0, 1));
     expect(() => split.forWorker(0, 3)).toThrow(/at most 2 workers.*got 3/);
     expect(() => split.forWorker(2, 2)).toThrow(ValueError);
@@ -89,7 +89,7 @@ describe.each([
 });
 
 describe('features', () => {
-  it('go to the rows of their nodes, whatever their type, dense or sparse', () => {
+  it('are assigned to the rows of their nodes, of any type, dense or sparse', () => {
     const graph = Graph.fromEdges([0, 1, 2, 3], [1, 2, 3, 0], { numNodes: 4 });
     const split = partitionData(graph, Int32Array.of(1, 0, 1, 0), {
       nodeFeatures: {
@@ -161,7 +161,7 @@ describe('PartitionBook', () => {
     expect(book.workerEdges(0, 1)).toEqual({ start: 0, end: 7 });
   });
 
-  it('refuses ids and names that are not there, and ranges with gaps', () => {
+  it('rejects unknown ids and names, and ranges with gaps', () => {
     expect(() => book.partOf([0, 9])).toThrow(/ids from 0 to 8 for ids, got "9 at position 1"/);
     expect(() => book.toGlobal('c', [0])).toThrow(/one of a, b/);
     expect(() => book.toGlobal('a', [5])).toThrow(ValueError);
@@ -176,7 +176,7 @@ describe('PartitionBook', () => {
 
 describe('suffixKeyLookup', () => {
   const labels = fromTypedArray(Int32Array.of(1, 2));
-  it('finds the one field, nothing, or says which are meant', () => {
+  it('finds the one field or none, and names the candidates if there are several', () => {
     const fields = { 'user/labels': labels, 'user/old_labels': rows(2, 1, 0), 'item/x': rows(1, 1, 0) };
     expect(suffixKeyLookup(fields, 'labels')).toBe(labels);
     expect(suffixKeyLookup(fields, 'user/labels')).toBe(labels);
@@ -184,7 +184,7 @@ describe('suffixKeyLookup', () => {
     expect(() => suffixKeyLookup(fields, 's')).toThrow(/user\/labels, user\/old_labels/);
   });
 
-  it('gives a field of one type rows for all nodes', () => {
+  it('expands a field of one type to all nodes', () => {
     const graph = randomHetero();
     const data = partitionData(graph, partitionGraph(graph, { parts: 2, algorithm: 'ldg' })).forWorker(1);
     const all = suffixKeyLookup(data, 'item/x', { expandToAll: true });

@@ -1,4 +1,7 @@
-/** Our partition directories: what is written is read, by any number of workers, and damage is refused by its place. */
+/**
+ * Our partition directories: written files are read back, by any number of workers, and errors name the position of
+ * damage.
+ */
 import {
   mkdirSync,
   mkdtempSync,
@@ -87,7 +90,7 @@ describe('a worker', () => {
   const graph = Graph.fromEdges([0, 1, 2], [1, 2, 0], { numNodes: 3 });
   const split = partitionData(graph, Int32Array.of(0, 1, 1));
 
-  it('is the rank of the communicator in use', async () => {
+  it('is the rank of the current communicator', async () => {
     await writePartitions(directory, split);
     setCommunicator(new SelfCommunicator());
     const data = await loadPartitionData(directory);
@@ -97,7 +100,7 @@ describe('a worker', () => {
     expect(other.nodeRanges[1]).toEqual({ start: 1, end: 3 });
   });
 
-  it('is refused when there are fewer partitions, or no rank', async () => {
+  it('is rejected if there are fewer partitions, or no rank', async () => {
     await writePartitions(directory, split);
     const load = (options: object) => loadPartitionData(directory, options);
     await expect(load({ rank: 0, workers: 3 })).rejects.toThrow(/at most 2 workers/);
@@ -105,7 +108,7 @@ describe('a worker', () => {
     await expect(load({ rank: 2, workers: 2 })).rejects.toThrow(/from 0 to 1 for rank/);
   });
 
-  it('finds the files of the last writing only', async () => {
+  it('finds only the files of the last write', async () => {
     await writePartitions(directory, split, { name: 'a' });
     await writePartitions(directory, split, { name: 'a-b' });
     const again = partitionData(graph, Int32Array.of(0, 0, 0));
@@ -161,7 +164,7 @@ describe('damage', () => {
     await load(json);
   });
 
-  it('is not looked for behind links that lead out of the directory', async () => {
+  it('is not read through links that lead out of the directory', async () => {
     const { json, file } = await written();
     const outside = join(root, 'outside');
     mkdirSync(outside);
@@ -171,7 +174,7 @@ describe('damage', () => {
       /expected a file below the directory of the JSON for parts\[0\]\.file, got .*a symbolic link/;
     await expect(load(json)).rejects.toThrow(refusal);
     await expect(describePartitions(directory)).rejects.toThrow(refusal);
-    // One that stays inside does no harm, and neither does one that leads to the directory as a whole.
+    // A link that stays inside is accepted, and so is one to the directory as a whole.
     rmSync(file);
     renameSync(join(outside, 'part'), join(directory, 'moved'));
     symlinkSync('moved', file);
@@ -215,8 +218,8 @@ describe('damage', () => {
     await expect(load(json)).rejects.toThrow(/expected JSON/);
   });
 
-  it('that checksums do not show is found in the values', async () => {
-    // The ranges of another cut of the same size: the edges no longer lead into the partition.
+  it('that checksums do not detect is found in the values', async () => {
+    // The ranges of another partitioning of the same size: the edges no longer lead into the partition.
     const one = Graph.fromEdges([0, 1, 2, 3], [1, 0, 3, 2], { numNodes: 4 });
     const { path } = await writePartitions(directory, partitionData(one, Int32Array.of(0, 0, 1, 1)));
     const value = JSON.parse(readFileSync(path, 'utf8'));

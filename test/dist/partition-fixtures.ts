@@ -1,4 +1,4 @@
-/** Graphs that the tests of partitions cut, and a way to see that partitions hold exactly the edges of the original. */
+/** Graphs for the tests of partitions, and a check that partitions hold exactly the edges of the original. */
 
 import type { PartitionData, PartitionedGraph } from 'skein/dist';
 import { Graph, HeteroGraph } from 'skein/graph';
@@ -64,7 +64,7 @@ export function originalEdges(split: PartitionedGraph, workers: readonly Partiti
   return all.sort();
 }
 
-/** The same of the graph that was cut. */
+/** The edges of the unpartitioned graph, in the same form. */
 export function edgesOf(graph: Graph | HeteroGraph): string[] {
   const all: string[] = [];
   const relations: [string, Graph][] =
@@ -78,7 +78,7 @@ export function edgesOf(graph: Graph | HeteroGraph): string[] {
   return all.sort();
 }
 
-/** Checks the promises that `PartitionData` makes to those that build on it. */
+/** Checks the invariants of `PartitionData` that other code relies on. */
 export function checkWorker(data: PartitionData): void {
   const { rank, nodeRanges, allShardEdges, nodeTypes, partitionBook: book } = data;
   const own = nodeRanges[rank];

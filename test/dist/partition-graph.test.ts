@@ -1,5 +1,4 @@
-/** The contract of all ways to cut a graph: every node once, even, the same again, and no worse than chance. */
-
+/** The contract of all partitioning algorithms: every node once, balanced, deterministic, and no worse than random. */
 import { partitionGraph } from 'skein/dist';
 import { Graph } from 'skein/graph';
 import { ValueError } from 'skein/util';
@@ -11,7 +10,7 @@ import {
 } from '#internal/dist/partition/partition-graph.js';
 import { randomGraph, randomHetero } from './partition-fixtures.js';
 
-/** Rings of 50 nodes, each with chords: a cut by rings costs nothing. */
+/** Rings of 50 nodes with chords: a partitioning by rings cuts no edges. */
 function rings(count: number): Graph {
   const src: number[] = [];
   const dst: number[] = [];
@@ -27,7 +26,7 @@ function rings(count: number): Graph {
 
 describe('partitionGraph: wrong input', () => {
   const graph = Graph.fromEdges([0], [1], { numNodes: 2 });
-  it('names it', () => {
+  it('is named in the error', () => {
     expect(() => partitionGraph(graph, { parts: 3 })).toThrow(/from 1 to 2 for parts, got 3/);
     const algorithm = 'metiss' as GraphPartitioner;
     expect(() => partitionGraph(graph, { parts: 2, algorithm })).toThrow(/one of metis, ldg, speed, random/);
@@ -49,13 +48,13 @@ describe.each(graphPartitioners)('%s', (algorithm) => {
       expect(list.every((part) => part >= 0 && part < parts)).toBe(true);
       expect(stats.nodes.reduce((a, b) => a + b)).toBe(numNodes);
       expect(Object.values(partsByType).reduce((sum, { length }) => sum + length, 0)).toBe(numNodes);
-      // A part may exceed the mean by the slack of the method, or by the one node that rounding costs.
+      // A partition may exceed the mean by the slack of the method, or by one node due to rounding.
       expect(Math.max(...stats.nodes)).toBeLessThanOrEqual(Math.ceil((numNodes / parts) * 1.1) + 1);
       expect(partitionGraph(graph, { parts, algorithm, seed: 5 }).parts).toEqual(list);
     }
   });
 
-  it('counts what is cut', () => {
+  it('counts the cut edges', () => {
     const graph = randomGraph();
     const { parts, stats } = partitionGraph(graph, { parts: 3, algorithm });
     const { src, dst } = graph.edges();
@@ -68,8 +67,8 @@ describe.each(graphPartitioners)('%s', (algorithm) => {
   });
 });
 
-describe('what methods are for', () => {
-  it('metis, ldg and speed cut less than chance', () => {
+describe('properties of the methods', () => {
+  it('metis, ldg and speed cut fewer edges than random', () => {
     const graph = rings(8);
     const cutEdges = (algorithm: GraphPartitioner) =>
       partitionGraph(graph, { parts: 4, algorithm }).stats.cutEdges;
@@ -78,7 +77,7 @@ describe('what methods are for', () => {
     expect(cutEdges('speed')).toBeLessThan(cutEdges('random'));
   });
 
-  it('speed goes by time where there is one', () => {
+  it('speed uses times if they are given', () => {
     const { src, dst } = randomGraph().edges();
     const graph = Graph.fromEdges(src, dst, { numNodes: 200 });
     const turned = Graph.fromEdges(src.slice().reverse(), dst.slice().reverse(), { numNodes: 200 });

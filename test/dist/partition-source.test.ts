@@ -1,4 +1,4 @@
-/** Datasets of every kind as graphs to cut: which edges, which fields. */
+/** Datasets of every kind as graphs to partition: their edges and fields. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -56,7 +56,7 @@ function compare(
   });
   const one = new NeighborSampler(whole, { fanouts, seed: 5, ...theirs });
   for (const step of [0, 1, 2]) {
-    // Ranks are at different moments, and some have more seeds than others.
+    // Ranks are at different steps, and some have more seeds than others.
     const at = { epoch: step, step: 10 * step + graph.rank };
     const seeds = seedsOf(split, 9 + 20 * graph.rank, step);
     const { batch, blocks } = (() => {
@@ -283,7 +283,7 @@ const others: CommCase[] = [
     },
   },
   {
-    name: 'refuses seeds of others, unknown fields, and the data of another worker',
+    name: 'rejects seeds of others, unknown fields, and the data of another worker',
     run(comm) {
       const split = splitGraph(comm);
       const graph = distGraph(comm, split);

@@ -15,12 +15,12 @@ export interface Split {
   readonly pd: PartitionData;
   /** All nodes and edges by their global ids, with weights. */
   readonly whole: Graph;
-  /** Of all nodes, by global id. */
+  /** Features of all nodes, by global id. */
   readonly features: Tensor;
   readonly labels: Int32Array;
-  /** Of all edges, by global id. */
+  /** Features of all edges, by global id. */
   readonly edgeRows: Float32Array;
-  /** Of this worker's nodes. */
+  /** Features of this worker's nodes. */
   readonly ownFeatures: Tensor;
   readonly ownLabels: Tensor;
   readonly first: number;
@@ -34,7 +34,7 @@ export const classes = 4;
 const drawn = (random: Random, n: number, below: number) =>
   Int32Array.from({ length: n }, () => random.nextInt(below));
 
-/** `parts` partitions, of which each worker takes its share. Some nodes have no edges, some edges are loops or repeats. */
+/** `parts` partitions, distributed over the workers. Some nodes have no edges, some edges are loops or repeats. */
 export function splitGraph(
   { rank, size }: Communicator,
   options: { parts?: number; weighted?: boolean } = {},
@@ -90,7 +90,7 @@ function masks(): Record<string, Tensor> {
   return { train_mask: mask(0), val_mask: mask(2), test_mask: mask(3) };
 }
 
-/** The chance of each edge by global id, as `splitGraph` gives it. */
+/** The probability of each edge by global id, as in `splitGraph`. */
 export function chances(whole: Graph, edgeRows: Float32Array): Float32Array {
   return Float32Array.from({ length: whole.numEdges }, (_, e) => {
     const original = Math.round(edgeRows[2 * e] * 4);

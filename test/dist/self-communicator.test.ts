@@ -1,4 +1,4 @@
-/** The communicator of one worker keeps the contract of all; and what only it can say. */
+/** The communicator of one worker follows the common contract; and what applies to it only. */
 import { openCommunicator, SelfCommunicator } from 'skein/dist';
 import { describe, expect, it } from 'vitest';
 import { communicatorContract } from './communicator-contract.js';
@@ -19,7 +19,7 @@ it('throws when no other rank can send the expected message', () => {
   expect(into[0]).toBe(4);
 });
 
-it('refuses everything after close', () => {
+it('throws on every call after close', () => {
   const comm = new SelfCommunicator();
   comm.close();
   expect(() => comm.barrier()).toThrow(/closed/);

@@ -1,6 +1,6 @@
 /**
- * Trained embeddings on the whole graph, spread over workers: losses, metrics and rows of one process for every number of
- * workers and every way to fetch rows, in the files that other runs have.
+ * Trained embeddings on the whole graph, distributed over workers: losses, metrics and rows of one process for every
+ * number of workers and every mode of fetching rows, in the files that other runs have.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -85,7 +85,7 @@ const cases: Readonly<Record<string, Case>> = {
   'GAT with dropout, sa': { layers: dropping, distributed: { mode: 'sa' } },
   'GAT with dropout, one shot': { layers: dropping, distributed: { mode: 'one_shot' } },
   'GAT with dropout on message-flow graphs': { layers: dropping, distributed: { use_mfgs: true } },
-  'beside features, which are fetched once in vain': {
+  'with features, which are fetched once without effect': {
     dataset: featured,
     layers: both,
     distributed: { cache_inputs: true },
@@ -150,7 +150,7 @@ describe.skipIf(!hasMpi)(`trained embeddings of the whole graph on several worke
       for (const [i, name] of names.entries()) {
         const half = name === 'rows of half precision';
         expect(one[i].losses.length, name).toBe(4);
-        // Rows that are rounded to 8 bits may be rounded to the neighbour of what one process rounds to.
+        // Rows rounded to 8 bits may be rounded to the value next to that of one process.
         expectClose(many[i].losses, one[i].losses, half ? 1e-3 : 2e-6);
         if (!name.includes('dropout')) expect(one[i].losses[3], name).toBeLessThan(one[i].losses[0] - 0.005);
         if (half) continue;
@@ -163,7 +163,7 @@ describe.skipIf(!hasMpi)(`trained embeddings of the whole graph on several worke
     300_000,
   );
 
-  it('is an ordinary run: evaluated, asked and read in one process', async () => {
+  it('is an ordinary run: evaluated, queried and read in one process', async () => {
     const [name] = names;
     const [told] = await train(3, [config(name, { training: { num_epochs: 5 } })]);
     const opened = await openRun(told.directory);
@@ -180,7 +180,7 @@ describe.skipIf(!hasMpi)(`trained embeddings of the whole graph on several worke
     await model.close();
   }, 120_000);
 
-  it('goes on: the same number to the same bytes, any other number and one process within rounding', async () => {
+  it('resumes: the same number to the same bytes, any other number and one process within rounding', async () => {
     const epochs = (num_epochs: number, dir?: string) => ({
       ...(dir === undefined ? {} : { dir }),
       training: { num_epochs, resume_training: dir !== undefined },
@@ -250,7 +250,7 @@ describe.skipIf(!hasMpi)(`trained embeddings of the whole graph on several worke
 });
 
 describe('trained embeddings of a graph that one worker holds as shards', () => {
-  it('goes on after a crash to the same bytes', async () => {
+  it('resumes after a crash to the same bytes', async () => {
     const [, name] = names;
     const training = { num_epochs: 5, checkpoint: { interval: 1 } };
     const whole = await run(config(name, { training }));
@@ -277,7 +277,7 @@ describe('trained embeddings of a graph that one worker holds as shards', () => 
     expect(await rows(true, 4)).not.toBe(await rows(true, 3));
   });
 
-  it('says how much memory a step takes, rows included', async () => {
+  it('reports the memory of a step, including rows', async () => {
     const planned = async (width: number): Promise<number> => {
       const layers = [[embedding(width)], [gnn(gcn, 3)]];
       const given = config(names[0], { training: { num_epochs: 1 } });
@@ -291,7 +291,7 @@ describe('trained embeddings of a graph that one worker holds as shards', () => 
     expect(more * 2 ** 20).toBeGreaterThan(2 * numNodes * 512 * 4);
   });
 
-  it('says what it cannot do, and makes nothing', async () => {
+  it('rejects what it cannot do, and creates nothing', async () => {
     const given = config(names[0]);
     const refused = (more: object) => run({ ...given, ...more } as SkeinConfig);
     const buffer = { type: 'PARTITION_BUFFER', options: { num_partitions: 4, buffer_capacity: 2 } };

@@ -1,7 +1,7 @@
 /**
- * Node classification on the whole graph, spread over workers, learns what one process learns with the whole graph: the
- * same losses at every epoch up to rounding, for every kind of layer and every way to fetch rows; and a run goes on with
- * any number of workers, or as an ordinary run of one process.
+ * Node classification on the whole graph, distributed over workers, learns what one process learns: the same losses at
+ * every epoch up to rounding, for every kind of layer and every mode of fetching rows; and a run resumes with any
+ * number of workers, or as an ordinary run of one process.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -51,7 +51,7 @@ const task = (layers: object, optimizer: object = adam) => ({
   },
 });
 
-/** Dataset, encoder, and what is said about workers. */
+/** Dataset, encoder, and settings of workers. */
 const cases: Readonly<Record<string, readonly [string, object, object]>> = {
   'GCN, sar': [plain, encoder({ type: 'GCN' }), {}],
   'GCN, all edges against their direction': [
@@ -107,7 +107,7 @@ const dropping = {
   input_dropout: 0.2,
   attention_dropout: 0.3,
 };
-/** Dropout drops what one process drops, however rows are fetched. */
+/** Dropout drops the same elements as in one process, however rows are fetched. */
 const droppingCases: typeof cases = {
   'GAT with dropout, sar': [plain, encoder(dropping), {}],
   'GAT with dropout, sa': [plain, encoder(dropping), { mode: 'sa', pipeline_depth: 2 }],
@@ -236,7 +236,7 @@ describe.skipIf(!hasMpi)(`the whole graph on several workers${withoutMpi}`, () =
     300_000,
   );
 
-  it('shares batches of sampled neighbourhoods: losses and metrics of one process', async () => {
+  it('distributes batches of sampled neighbourhoods: losses and metrics of one process', async () => {
     const all = Object.keys(sampledCases);
     const one = await trainAlone(all.map(sampled));
     const many = await train(4, all.map(sampled));
@@ -270,7 +270,7 @@ describe.skipIf(!hasMpi)(`the whole graph on several workers${withoutMpi}`, () =
     300_000,
   );
 
-  it('goes on: the same number to the same bytes, any other number and one process within rounding', async () => {
+  it('resumes: the same number to the same bytes, any other number and one process within rounding', async () => {
     const epochs = (num_epochs: number, resume_training = false) => ({
       training: { num_epochs, resume_training },
     });
@@ -288,7 +288,7 @@ describe.skipIf(!hasMpi)(`the whole graph on several workers${withoutMpi}`, () =
     expect(readFileSync(join(paths[1], 'log.txt'), 'utf8')).toContain('plan: ');
   }, 300_000);
 
-  it('learns with rows that lose precision on their way', async () => {
+  it('learns with compressed rows', async () => {
     const given = ['f16', 'int8'].map((compression) => {
       const made = config(names[2]);
       return { ...made, distributed: { ...made.distributed, compression } } as SkeinConfig;
@@ -300,7 +300,7 @@ describe.skipIf(!hasMpi)(`the whole graph on several workers${withoutMpi}`, () =
     expect(half.losses).not.toEqual(exact.losses);
   }, 300_000);
 
-  it('says what it cannot do', async () => {
+  it('rejects what it cannot do', async () => {
     const refused = (more: object) => run({ ...config(names[0]), ...more } as SkeinConfig);
     const given = config(names[0]);
     await expect(
@@ -310,7 +310,7 @@ describe.skipIf(!hasMpi)(`the whole graph on several workers${withoutMpi}`, () =
     ).rejects.toThrow('storage.features.type: expected HOST_MEMORY, got FLAT_FILE');
   });
 
-  it('refuses partitions that are not of its graph, and makes nothing', async () => {
+  it('rejects partitions of another graph, and creates nothing', async () => {
     const dir = folder();
     const other = partitionData(
       stochasticBlockModel([50, 40], {
@@ -337,9 +337,9 @@ describe.skipIf(!hasMpi)(`the whole graph on several workers${withoutMpi}`, () =
     expect(existsSync(given.storage.model_dir as string)).toBe(false);
   });
 
-  it('refuses partitions of another dataset of the same size', async () => {
+  it('rejects partitions of another dataset of the same size', async () => {
     const given = config(names[0], { training: { num_epochs: 1 } });
-    // A run keeps the partitions that it cuts.
+    // A run keeps the partitions that it creates.
     const cut = async (dataset_dir: string) => {
       const model_dir = folder();
       const storage = { ...given.storage, model_dir, dataset: { ...given.storage.dataset, dataset_dir } };
@@ -362,7 +362,7 @@ describe.skipIf(!hasMpi)(`the whole graph on several workers${withoutMpi}`, () =
     });
     const dir = await cut(otherLabels);
     await expect(using(dir)).rejects.toThrow(/which differ in nodes\/labels\.bin/);
-    // Partitions of DGL and of older versions do not say what they were cut from.
+    // Partitions of DGL and of older versions do not state their source.
     const json = join(dir, 'graph.json');
     const { checksum: _, source: __, ...rest } = JSON.parse(readFileSync(json, 'utf8'));
     writeFileSync(json, JSON.stringify(rest));

@@ -20,7 +20,7 @@ import { enterSingleNode } from '#internal/dist/single-node/spilling-communicato
 import type { CommCase } from './communicator-contract.js';
 import { splitGraph } from './sampling-graph.js';
 
-/** A folder that all ranks know; rank 0 makes it. */
+/** A folder known to all ranks; rank 0 creates it. */
 async function sharedFolder(comm: Communicator): Promise<string> {
   const bytes = new Uint8Array(200);
   if (comm.rank === 0) new TextEncoder().encodeInto(await mkdtemp(join(tmpdir(), 'skein-node-')), bytes);
@@ -28,7 +28,7 @@ async function sharedFolder(comm: Communicator): Promise<string> {
   return new TextDecoder().decode(bytes.subarray(0, bytes.indexOf(0)));
 }
 
-/** Runs with a manager of its own, and checks that nothing is left behind. */
+/** Runs with a separate manager, and checks that nothing is left behind. */
 function withManager(
   name: string,
   run: (comm: Communicator, manager: PartitionDataManager, folder: string) => void | Promise<void>,
@@ -66,7 +66,7 @@ export const singleNodeCases: readonly CommCase[] = [
     manager.masks = { train: Int32Array.of(1, 2, 3) };
     const features = megabytes(16);
     manager.features = fromTypedArray(features);
-    // Made after the manager, so it is the manager's without a word.
+    // Created after the manager, so it is managed without registration.
     const made = Tensor.allocate('f32', [16 * 2 ** 18]);
     const array = made.dataSync<Float32Array>();
     array.set(features);
@@ -82,7 +82,7 @@ export const singleNodeCases: readonly CommCase[] = [
         // What was given back is known exactly; the process as a whole also grows by some megabytes of the engine's heap.
         assert.ok(manager.stats.lastReleased > 31.9 * 2 ** 20, `released: ${manager.stats.lastReleased}`);
         assert.ok(gone > 22 * 2 ** 20, `resident: ${gone} fewer`);
-        // Pages at the ends may be shared with other memory, so they stay.
+        // Pages at the ends may be shared with other memory, so they stay resident.
         assert.equal(features[2_000_777], 0);
       }
       manager.callbackFunc();
@@ -93,7 +93,7 @@ export const singleNodeCases: readonly CommCase[] = [
       assert.deepEqual(edges, wanted);
       assert.deepEqual(manager.masks.train, Int32Array.of(1, 2, 3));
       assert.equal(made.dataSync(), array);
-      // Others have their turn.
+      // Other workers take their turn.
       manager.lock.release();
       comm.barrier();
     }
@@ -115,7 +115,7 @@ export const singleNodeCases: readonly CommCase[] = [
       const sum = Tensor.allocate('f32', [50_000]);
       const mark = join(folder, 'computing');
       for (let round = 0; round < 4; round++) {
-        // Only the holder computes: were another between these lines, its mark would be there.
+        // Only the holder computes: if another ran between these lines, its mark would be here.
         writeFileSync(mark, '', { flag: 'wx' });
         const own = add(x, x);
         rmSync(mark);
@@ -184,7 +184,7 @@ export const singleNodeCases: readonly CommCase[] = [
       const lock = new FileLock(join(folder, 'deep', 'lock'));
       for (let i = 0; i < 50; i++) {
         lock.acquire();
-        // Were two here at once, one would find the other's file.
+        // If two were here at the same time, one would find the other's file.
         writeFileSync(join(folder, 'inside'), '', { flag: 'wx' });
         rmSync(join(folder, 'inside'));
         lock.release();

@@ -1,4 +1,4 @@
-/** The folder of a worker that shares a machine: one job at a time, nothing of others touched, refusals by name. */
+/** The folder of a worker in single-node mode: one job at a time, other files untouched, errors that name the cause. */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
@@ -37,7 +37,7 @@ function make(folder = join(root, 'rank_'), rank = 0): PartitionDataManager {
 
 const one = () => fromTypedArray(Float32Array.of(1));
 const lockFile = () => join(root, 'rank_0', 'manager.lock');
-/** The start time of a process as the system tells it, '' where it does not. */
+/** The start time of a process as reported by the system; '' if unavailable. */
 const started = (pid: number): string =>
   existsSync(`/proc/${pid}/stat`)
     ? readFileSync(`/proc/${pid}/stat`, 'utf8')
@@ -46,7 +46,7 @@ const started = (pid: number): string =>
     : '';
 
 describe('a folder of one job', () => {
-  it('is refused to a second manager until the first is deleted', () => {
+  it('is rejected for a second manager until the first is deleted', () => {
     const first = make();
     expect(() => make()).toThrow(StateError);
     expect(() => make()).toThrow(/no other job works in, got .*rank_0 of this process already\. Wait for it/);
@@ -54,7 +54,7 @@ describe('a folder of one job', () => {
     first.delete();
     expect(existsSync(first.folder)).toBe(false);
     const second = make();
-    // The first has nothing to say there any more.
+    // The first can no longer use it.
     first.delete();
     expect(existsSync(lockFile())).toBe(true);
     expect(() => first.saveTensor('h', one())).toThrow(/got one after delete/);
@@ -75,14 +75,14 @@ describe('a folder of one job', () => {
     await ended;
     const manager = make();
     expect(readFileSync(lockFile(), 'utf8')).toMatch(new RegExp(`^${process.pid} `));
-    // What the dead one knew is not ours.
+    // The state of the dead process is not loaded.
     expect(manager.doesFileExist('h')).toBe(false);
     expect(() => manager.loadTensor('h')).toThrow(/There are: none/);
     manager.delete();
     expect(readdirSync(join(root, 'rank_0'))).toEqual(['h.safetensors']);
   });
 
-  it('counts for nothing when its number went to another process or makes no sense', () => {
+  it('is ignored if its process id belongs to another process or is invalid', () => {
     const dead = spawnSync(process.execPath, ['-p', 'process.pid'], { encoding: 'utf8' }).stdout.trim();
     mkdirSync(join(root, 'rank_0'));
     const stale = process.platform === 'linux' ? [`${process.pid} 1`] : [];
@@ -141,7 +141,7 @@ describe('files of others', () => {
   });
 });
 
-describe('refused by name', () => {
+describe('rejected with an error that names it', () => {
   it('labels of the manager itself and labels that are paths', () => {
     const manager = make();
     for (const label of ['partition', 'tensors', 'Tensors'])
@@ -170,7 +170,7 @@ describe('refused by name', () => {
     if (process.platform === 'linux') cases.push([() => make('/proc/no/such/rank_'), 'ENOENT']);
     for (const [use, code] of cases) {
       expect(use, code).toThrow(StorageError);
-      // The manager that was made before its file was refused.
+      // The manager that was created before its file was rejected.
       for (const manager of managers.splice(0)) manager.delete();
       expect(use, code).toThrow(new RegExp(`write: expected to write .*, got ${code}\\. [A-Z]`));
       for (const manager of managers.splice(0)) manager.delete();
@@ -188,7 +188,7 @@ describe('refused by name', () => {
     rmSync(manager.folder, { recursive: true });
     expect(() => manager.save()).toThrow(/write: expected to write .*partition\.safetensors, got ENOENT/);
     expect(manager.isSpilled).toBe(false);
-    // The failed attempt is not taken for written.
+    // The failed attempt is not recorded as written.
     mkdirSync(manager.folder);
     manager.save();
     rmSync(join(manager.folder, 'partition.safetensors'));
@@ -197,7 +197,7 @@ describe('refused by name', () => {
     managers.splice(0);
   });
 
-  it('locks that cannot be', () => {
+  it('invalid locks', () => {
     writeFileSync(join(root, 'file'), '');
     expect(() => new FileLock(root).acquire()).toThrow(/write: expected to write .*, got EISDIR\. This is/);
     expect(() => new FileLock(join(root, 'file', 'lock')).acquire()).toThrow(/got ENOTDIR/);

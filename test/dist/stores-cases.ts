@@ -1,4 +1,4 @@
-/** Cases of tables that lie with many workers. All ranks run a case together. */
+/** Cases of tables whose rows are distributed over workers. All ranks run a case together. */
 import assert from 'node:assert/strict';
 import { type Communicator, type NodeRange, RemoteRowStore } from 'skein/dist';
 import type { RowArray, StoreType } from 'skein/storage';
@@ -27,7 +27,7 @@ interface Settings {
 
 let opened = 0;
 
-/** A store of zeros with a name of its own. */
+/** A store of zeros with a unique name. */
 function open(comm: Communicator, dtype: StoreType, name: string, settings: Settings = {}) {
   const ranges = shares(comm.size, contractRows);
   const own = ranges[comm.rank];
@@ -35,7 +35,7 @@ function open(comm: Communicator, dtype: StoreType, name: string, settings: Sett
   return new RemoteRowStore<RowArray>(name, local, { width: contractWidth, ranges, comm, ...settings });
 }
 
-/** Each rank in turn runs the case with stores whose rows of the others are served by those, who open them and wait. */
+/** Each rank in turn runs the case with stores whose rows the others serve: they open them and wait. */
 function contractCase(dtype: StoreType, which: number, settings: Settings): CommCase {
   const { name, run } = rowStoreContract[which];
   return {
@@ -60,7 +60,7 @@ const rough = (rank: number, length: number) =>
 
 const own: CommCase[] = [
   {
-    name: 'deterministic additions are those of the ranks in turn, bit by bit',
+    name: 'deterministic additions are applied in rank order, bit for bit',
     async run(comm) {
       const store = open(comm, 'f32', `det-${opened++}`, { deterministic: true });
       const ids = (rank: number) => Int32Array.from({ length: 60 }, (_, i) => (i * (7 + rank) + rank) % 23);
@@ -80,7 +80,7 @@ const own: CommCase[] = [
     },
   },
   {
-    name: 'plain additions of all ranks at once lose nothing',
+    name: 'concurrent plain additions of all ranks lose nothing',
     async run(comm) {
       const store = open(comm, 'i32', `add-${opened++}`);
       const ids = Int32Array.from({ length: 92 }, (_, i) => i % 23);
@@ -126,7 +126,7 @@ const own: CommCase[] = [
     },
   },
   {
-    name: 'refuses ranges that do not fit the workers and rows that do not fit the range',
+    name: 'rejects ranges that do not fit the workers and rows that do not fit the range',
     run(comm) {
       const ranges = shares(comm.size, 23);
       const make = (rows: number, list: readonly NodeRange[]) =>

@@ -1,4 +1,4 @@
-/** Tables that lie with many workers: one worker here, several under mpirun. */
+/** Tables whose rows are distributed over workers: one worker here, several under mpirun. */
 import { SelfCommunicator } from 'skein/dist';
 import { describe, expect, it } from 'vitest';
 import { hasMpi, launch, withoutMpi } from './mpi-launch.js';

@@ -1,6 +1,6 @@
 /**
- * Cases of a table whose partitions several workers swap together, compared with the table of one process: the same local
- * ids, the same rows in every state, in files and in memory. All ranks run a case together.
+ * Cases of a table whose partitions several workers swap collectively, compared with the table of one process: the same
+ * local ids, the same rows in every buffer state, in files and in memory. All ranks run a case together.
  */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -51,7 +51,7 @@ interface Both {
   readonly group: WorkerGroup;
   readonly folder: string;
   readonly shared: DistributedEmbeddings;
-  /** The same table in every process for itself. */
+  /** An equal table in every process. */
   readonly alone: BufferedEmbeddings;
 }
 
@@ -99,7 +99,7 @@ function idsOf(ranges: readonly ResidentRange[], rank: number): Int32Array {
 const gradientAt = (t: number, ids: Int32Array): Float32Array =>
   Float32Array.from({ length: ids.length * width }, (_, i) => Math.cos(t + ids[Math.floor(i / width)] + i));
 
-/** What all workers' gradients are together, as one process would have them. */
+/** The gradients of all workers, as one process would have them. */
 function joined(group: WorkerGroup, t: number, ids: Int32Array) {
   const sums = new Map<number, Float32Array>();
   for (const [rank, list] of group.gather(ids).entries()) {
@@ -183,7 +183,7 @@ function swapping(sizes: Sizes): CommCase {
         await shared.restore(saved);
         assert.notDeepEqual((await rowsOf(shared)).values, later.values);
         await shared.close();
-        // One process puts it together again, and the table is as it was saved.
+        // One process repartitions it, and the table is as it was saved.
         if (comm.rank > 0) return;
         const path = join(folder, 'shared');
         const whole = await recutTable(path, saved, new PartitionLayout(sizes.rows, 4));

@@ -1,6 +1,6 @@
 /**
- * What temporal training on several workers must give, as a table of cases that one worker and many run alike: each case
- * returns words that tell one outcome from another (checksums of parameters, state, scores), the same on all workers.
+ * Temporal training on several workers, as a table of cases that one worker and many run alike: each case returns text
+ * that identifies the outcome (checksums of parameters, state, scores), the same on all workers.
  */
 import { createHash } from 'node:crypto';
 import {
@@ -57,7 +57,7 @@ export interface WorkerRig {
   readonly optimizer: Adam;
   readonly runtime: WorkerRuntime;
   readonly train: WorkerLoader;
-  readonly judge: WorkerLoader;
+  readonly evaluation: WorkerLoader;
 }
 
 export interface WorkerRigOptions {
@@ -65,7 +65,7 @@ export interface WorkerRigOptions {
   readonly batchSize?: number;
   readonly count?: number;
   readonly chunks?: number;
-  /** Where state lies, and who computes what; by default with owners, and chunks by place. */
+  /** Where state is stored, and which worker computes what; default: with owners, and chunks by position. */
   readonly store?: StoreFactory;
   readonly division?: Division;
 }
@@ -111,12 +111,12 @@ export function workerRig(comm: Communicator, file: string, options: WorkerRigOp
     optimizer,
     runtime,
     train: loader(options.chunks ?? 8),
-    judge: loader(comm.size),
+    evaluation: loader(comm.size),
   };
 }
 
-/** Two epochs of training, then the stream once more without learning. */
-export async function trainAndJudge(rig: WorkerRig): Promise<string> {
+/** Two epochs of training, then the stream again without training. */
+export async function trainAndEvaluate(rig: WorkerRig): Promise<string> {
   const before = JSON.stringify(randomState());
   const losses: number[] = [];
   for (let epoch = 0; epoch < 2; epoch++) {
@@ -126,7 +126,7 @@ export async function trainAndJudge(rig: WorkerRig): Promise<string> {
   const trained = digestBox(rig.mailbox);
   rig.mailbox?.reset();
   const scores: Float32Array[] = [];
-  for await (const batch of rig.judge.epoch(0)) {
+  for await (const batch of rig.evaluation.epoch(0)) {
     const { positive, negative } = rig.runtime.evaluate(batch);
     scores.push(positive, negative);
   }
@@ -147,16 +147,16 @@ export interface TemporalCase {
 export const temporalCases: readonly TemporalCase[] = [
   ...dropping.map(([name, file]) => ({
     name: `check 13: ${name}`,
-    run: (comm: Communicator) => trainAndJudge(workerRig(comm, file)),
+    run: (comm: Communicator) => trainAndEvaluate(workerRig(comm, file)),
   })),
   {
     name: 'check 13: fewer events than chunks, so that workers have nothing to do',
-    run: (comm) => trainAndJudge(workerRig(comm, dropping[0][1], { batchSize: 3, count: 40 })),
+    run: (comm) => trainAndEvaluate(workerRig(comm, dropping[0][1], { batchSize: 3, count: 40 })),
   },
   {
     name: 'check 13: one worker owns all nodes',
     run: (comm) =>
-      trainAndJudge(
+      trainAndEvaluate(
         workerRig(comm, dropping[0][1], {
           owners: new NodeOwners(new Int32Array(numNodes).fill(comm.size - 1), comm.size),
         }),
@@ -168,7 +168,7 @@ export const temporalCases: readonly TemporalCase[] = [
       const { master } = partitionTemporal(new TemporalGraph(makeEvents(120), { numNodes }), {
         ...{ algo: 'ldg', numParts: 8 },
       });
-      return trainAndJudge(
+      return trainAndEvaluate(
         workerRig(comm, dropping[0][1], { owners: NodeOwners.fromPartitions(master, 8, comm.size) }),
       );
     },
@@ -176,7 +176,7 @@ export const temporalCases: readonly TemporalCase[] = [
   {
     name: 'the mean of mails',
     run: (comm) =>
-      trainAndJudge(
+      trainAndEvaluate(
         workerRig(comm, dropping[0][1].replace('mailbox_size: 1', 'mailbox_size: 1, mail_combine: mean')),
       ),
   },
@@ -185,7 +185,7 @@ export const temporalCases: readonly TemporalCase[] = [
     run: async (comm) => {
       const rig = workerRig(comm, dropping[0][1]);
       const rows: Float32Array[] = [];
-      for await (const batch of rig.judge.epoch(0)) rows.push(rig.runtime.embed(batch));
+      for await (const batch of rig.evaluation.epoch(0)) rows.push(rig.runtime.embed(batch));
       return digest(...rows);
     },
   },

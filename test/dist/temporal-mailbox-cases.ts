@@ -57,7 +57,7 @@ export function deltaOf(
   };
 }
 
-/** The rows of a change that worker q has when rows are dealt out in some order. */
+/** The rows of a change that worker q has when rows are distributed in some order. */
 function dealt(delta: StateDelta, order: readonly number[], comm: Communicator): StateDelta {
   const mine = order.filter((_, i) => i % comm.size === comm.rank);
   const memory = delta.memory.dataSync();
@@ -118,7 +118,7 @@ export const mailboxCases: readonly TemporalCase[] = [
           () => 3,
         ),
       );
-      // Every worker asks for something else, some twice, one for nothing.
+      // Every worker requests different rows, some twice, one none.
       const asked = comm.rank === comm.size - 1 && comm.size > 1 ? ids() : ids(11, 0, 5 + comm.rank, 0, 7);
       const rows = box.read(asked);
       asked.forEach((v, i) => {
@@ -134,7 +134,7 @@ export const mailboxCases: readonly TemporalCase[] = [
     },
   },
   {
-    name: 'check 14: the greatest (time, event) counts, whoever brings it in whatever order',
+    name: 'check 14: the greatest (time, event) is kept, from any worker and in any order',
     async run(comm) {
       const random = new Random(9);
       const n = 60;
@@ -195,7 +195,7 @@ export const mailboxCases: readonly TemporalCase[] = [
         const read = box.read(busy ? every : ids());
         assert.equal(read.memoryTime.length, busy ? numNodes : 0);
         const turn = Math.floor(step / comm.size);
-        // What is written does not depend on how many take turns.
+        // The written rows do not depend on the number of workers.
         box.commit(
           busy
             ? deltaOf(
@@ -247,7 +247,7 @@ export const mailboxCases: readonly TemporalCase[] = [
     },
   },
   {
-    name: 'an old time is refused with the id of the node',
+    name: 'an old time is rejected with the id of the node',
     async run(comm) {
       const { box } = makeBox(
         comm,

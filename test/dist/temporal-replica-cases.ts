@@ -15,7 +15,7 @@ import { TemporalGraph } from 'skein/graph';
 import { SharedMailBox } from 'skein/temporal';
 import { partitionTemporal } from '#internal/temporal/partition/partition-temporal.js';
 import { makeEvents, numNodes } from '../temporal/stream.js';
-import { digestBox, dropping, type TemporalCase, trainAndJudge, workerRig } from './temporal-cases.js';
+import { digestBox, dropping, type TemporalCase, trainAndEvaluate, workerRig } from './temporal-cases.js';
 import { deltaOf, ids, nothing } from './temporal-mailbox-cases.js';
 
 const width = 2;
@@ -34,7 +34,7 @@ function makeBox(comm: Communicator, more: Partial<ReplicaStoreOptions> = {}, sl
   return { box, store: store as ReplicaStore };
 }
 
-/** Throws unless all workers say the same. */
+/** Throws unless all workers have equal values. */
 function sameEverywhere(comm: Communicator, word: string): void {
   const all = comm.allGather(new TextEncoder().encode(word)).map((bytes) => new TextDecoder().decode(bytes));
   assert.deepEqual(new Set(all), new Set([word]));
@@ -50,7 +50,7 @@ async function repeats(comm: Communicator, file: string, kind: 'stale' | 'local'
   });
   const outcome = (): Promise<string> => {
     const owners = NodeOwners.fromPartitions(master, comm.size, comm.size);
-    return trainAndJudge(
+    return trainAndEvaluate(
       workerRig(comm, file, {
         division: divideByOwner((row) => edgeOwner[row]),
         store: (sizes, combine) =>
@@ -114,7 +114,7 @@ export const replicaCases: readonly TemporalCase[] = [
             ),
           );
         }
-        // Nothing was told: every worker has its own.
+        // Nothing was sent: every worker has its own state.
         assert.equal(memoryOf(box, 7), 4 * comm.size + comm.rank);
         box.drain();
         assert.equal(memoryOf(box, 7), 4 * comm.size + comm.size - 1);
@@ -129,7 +129,7 @@ export const replicaCases: readonly TemporalCase[] = [
     },
   },
   {
-    name: 'news arrive one change later, and rows of others are exact all the time',
+    name: 'updates arrive one change later, and rows of others are exact all the time',
     async run(comm) {
       const { box, store } = makeBox(comm, { minDistance: 0, maxSkip: 0 });
       const last = comm.size - 1;
@@ -144,7 +144,7 @@ export const replicaCases: readonly TemporalCase[] = [
       assert.equal(memoryOf(box, 3), comm.rank === last ? 3 : 0);
       box.commit(nothing());
       assert.equal(memoryOf(box, 3), 3);
-      // Shared rows are read without asking anybody.
+      // Shared rows are read without communication.
       const asked = store.traffic.readRows;
       for (let i = 0; i < 3; i++) box.read(ids(3, 7, 7));
       assert.equal(store.traffic.readRows, asked);

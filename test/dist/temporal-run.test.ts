@@ -1,6 +1,6 @@
 /**
- * Runs of event streams on several workers: 1, 2 and 4 end with the same bytes and metrics; a run that was cut off by a
- * signal, or by the death of one rank, goes on with any number of them to the bytes of the run that was left alone.
+ * Runs of event streams on several workers: 1, 2 and 4 end with the same bytes and metrics; a run that was interrupted
+ * by a signal, or by the death of one rank, resumes with any number of them to the bytes of the uninterrupted run.
  */
 import { createHash } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -9,8 +9,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RunDirectory } from '#internal/train/run/run-directory.js';
 import {
+  finalMetrics,
   jodieText,
-  judgement,
   type ModelName,
   temporalRun,
   writeTemporalConfig,
@@ -25,7 +25,7 @@ const events = join(folder, 'events.csv');
 writeFileSync(events, jodieText(400));
 
 const often = '--training.checkpoint.interval_batches=3';
-/** What a launcher brings with it. */
+/** Environment variables that a launcher sets. */
 const section = '--distributed=true';
 const long = ['--train.epoch=3', '--train.batch_size=8'];
 const resume = '--training.resume_training=true';
@@ -41,7 +41,7 @@ function prepare(model: ModelName, name: string): Prepared {
 }
 
 interface Cut {
-  /** After so many checkpoints. */
+  /** Number of checkpoints after which to stop. */
   readonly after: number;
   readonly with: (launcher: number, ranks: readonly number[]) => void;
 }
@@ -68,13 +68,13 @@ function childrenOf(pid: number): number[] {
   return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number);
 }
 
-/** Bytes of the final model and of the best, and how the run was judged. */
+/** Bytes of the final model and of the best, and the metrics of the run. */
 function outcome({ at }: Prepared): unknown {
   const sum = (name: string): string =>
     createHash('sha256')
       .update(readFileSync(join(at, name, 'model.safetensors')))
       .digest('hex');
-  return { model: sum(''), best: sum('best'), ...(judgement(at) as object) };
+  return { model: sum(''), best: sum('best'), ...(finalMetrics(at) as object) };
 }
 
 describe.skipIf(!hasMpi)(`runs${withoutMpi}`, () => {
@@ -110,7 +110,7 @@ describe.skipIf(!hasMpi)(`runs${withoutMpi}`, () => {
   const whole = prepare('tgn', 'whole');
   beforeAll(() => temporalRun(whole.file, [often, section, ...long]));
   it.each(wide(ends.slice(0, 1), ends.slice(1)))(
-    'ended by %s with %i workers go on with %i to the same bytes',
+    'ended by %s with %i workers resume with %i to the same bytes',
     async (how, ranks, then) => {
       const given = prepare('tgn', `${how}-${ranks}-${then}`.replaceAll(' ', '-'));
       const { code, err } = await train(given, ranks, long, {
@@ -119,7 +119,7 @@ describe.skipIf(!hasMpi)(`runs${withoutMpi}`, () => {
           how === 'SIGUSR2' ? process.kill(launcher, how) : process.kill(victim, 'SIGKILL'),
       });
       if (how === 'SIGUSR2') {
-        // Asked to stop, as `skein run` asks: with a checkpoint of the batch it was at.
+        // Stopped as `skein run` does: with a checkpoint of the current batch.
         expect(code).toBe(0);
       } else {
         expect(code).not.toBe(0);

@@ -1,4 +1,4 @@
-/** `skein run -n … train …`: one report, one directory, one message when something is wrong, and a stop that all make together. */
+/** `skein run -n … train …`: one report, one directory, one message when something is wrong, and a collective stop. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -70,8 +70,8 @@ describe.skipIf(!hasMpi)(`skein run -n 2 train${withoutMpi}`, () => {
     for (const name of ['best', 'checkpoint_1', 'model.safetensors', 'trace.json', 'done.json'])
       expect([name, existsSync(join(at, name))]).toEqual([name, true]);
     expect(readFileSync(join(at, 'log.txt'), 'utf8').match(/epoch 1 /g)?.length).toBe(1);
-    const judged = await skein(['eval', at, '--json']);
-    const { test } = judged.events.at(-1) as unknown as typeof done;
+    const evaluated = await skein(['eval', at, '--json']);
+    const { test } = evaluated.events.at(-1) as unknown as typeof done;
     expect(test).toEqual(done.test);
     const from = { training: { num_epochs: 1, resume_from_checkpoint: join(at, 'checkpoint_1') } };
     const second = await skein(['run', '-n', '2', 'train', configFile(next, from), '--json']);
@@ -80,7 +80,7 @@ describe.skipIf(!hasMpi)(`skein run -n 2 train${withoutMpi}`, () => {
     expect(embeddings).toEqual((await learned(at)).embeddings);
   }, 240_000);
 
-  it('says once what is wrong with a configuration, and makes nothing', async () => {
+  it('reports an error of a configuration once, and creates nothing', async () => {
     const at = folder();
     const line = ['run', '-n', '2', 'train', configFile(at), '--json'];
     const unknown = await skein([...line, '--distributed.moode=sar']);

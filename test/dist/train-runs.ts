@@ -1,4 +1,6 @@
-/** Training runs on several workers for tests: one launcher trains a list of configurations, rank 0 tells what it saw. */
+/**
+ * Training runs on several workers for tests: one launcher trains a list of configurations, rank 0 reports the results.
+ */
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { SkeinConfig } from 'skein/train';
 import { expect } from 'vitest';
@@ -12,7 +14,7 @@ export interface Told {
   readonly validation: Readonly<Record<string, number>>;
 }
 
-/** Trains on that many workers, under one launcher; `path` is for a file that does not exist yet. */
+/** Trains on that many workers under one launcher; `path` is a file that does not exist yet. */
 export async function train(workers: number, configs: readonly SkeinConfig[], path: string): Promise<Told[]> {
   writeFileSync(path, JSON.stringify(configs));
   const { code, err } = await launch(workers, ['train-worker.ts', path], { limit: 280 });

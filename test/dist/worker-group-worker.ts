@@ -1,4 +1,7 @@
-/** One rank of worker-group.test.ts: `agree` says what each rank sees, `fail` has one rank throw while the others wait. */
+/**
+ * One rank of worker-group.test.ts: `agree` prints what each rank receives, in `fail` one rank throws while the others
+ * wait.
+ */
 import { writeFileSync } from 'node:fs';
 import type { WorkerGroup } from 'skein/dist';
 import { Output } from 'skein/train';

@@ -1,4 +1,4 @@
-/** Tables of trained rows refuse ids and values that do not fit, by name, before anything is sent or changed. */
+/** Tables of trained rows reject ids and values that do not fit, before anything is sent or changed. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -25,7 +25,7 @@ async function table(pieces = 1) {
   return { files, group: new WorkerGroup({ comm }), optimizer: optimizer() };
 }
 
-/** What every table of trained rows refuses of ids and gradients. */
+/** Ids and gradients that every table of trained rows rejects. */
 function wrongUpdates(made: { update(ids: Int32Array, gradient: Float32Array): void }): void {
   expect(() => made.update(ids(rows), new Float32Array(width))).toThrow('an id from 0 to 599 for ids[0]');
   expect(() => made.update(ids(-1), new Float32Array(width))).toThrow('an id from 0 to 599 for ids[0]');
@@ -43,7 +43,7 @@ describe('ShardEmbeddings', () => {
     ['beyond the end', all.map((id) => (id === 7 ? rows : id)), /from 0 to 599, got node 600/],
     ['below 0', all.map((id) => (id === 7 ? -1 : id)), /from 0 to 599, got node -1/],
     ['twice', all.map((id) => (id === 7 ? 8 : id)), /every node of the dataset once, got node 7 0 times/],
-    // A counter of one byte would come back to 1.
+    // A counter of one byte would wrap around to 1.
     ['257 times', Int32Array.of(...all, ...new Int32Array(256).fill(9)), /once, got node 9 257 times/],
   ])('a node %s', async (_, nodeIds, message) => {
     await expect(ShardEmbeddings.open({ ...(await table()), nodeIds })).rejects.toThrow(message);

@@ -1,11 +1,11 @@
-/** The judge of the fault campaigns itself: a failure is a failure, and a try can be repeated. */
+/** The evaluation of fault campaigns: a failure is a failure, and a try can be repeated. */
 import type { Random } from 'skein/util';
 import { expect, test } from 'vitest';
-import { Fault, isFailure, judge, refused, survived, type Verdict } from './campaign.js';
+import { evaluateTry, Fault, isFailure, refused, survived, type Verdict } from './campaign.js';
 
-const named = (name: string, run: (random: Random) => Promise<Verdict>) => judge({ name, run }, 7);
+const named = (name: string, run: (random: Random) => Promise<Verdict>) => evaluateTry({ name, run }, 7);
 
-test('what a try throws is its verdict', async () => {
+test('the error that a try throws is its verdict', async () => {
   expect(isFailure(await named('a', async () => survived))).toBe(false);
   expect(isFailure(await named('a', async () => refused))).toBe(false);
   for (const ending of ['silent', 'crash', 'hang', 'unnamed', 'leftover'] as const) {
@@ -25,7 +25,7 @@ test('random numbers depend on seed and name alone', async () => {
     return survived;
   };
   for (const name of ['a', 'b', 'a']) await named(name, draw);
-  await judge({ name: 'a', run: draw }, 8);
+  await evaluateTry({ name: 'a', run: draw }, 8);
   expect(drawn[2]).toBe(drawn[0]);
   expect(new Set(drawn).size).toBe(3);
 });

@@ -1,23 +1,23 @@
 /**
- * What a campaign of faults is: a list of tries, each of which does one bad thing to Skein and judges what came of it. A try
+ * A fault campaign is a list of tries, each of which injects one fault into Skein and evaluates the outcome. A try
  * has a name, and all that is drawn in it comes from (seed, name), so that it can be repeated alone:
  * `npm run test:faults -- --seed=N --only=NAME`.
  */
 import { crc32 } from 'node:zlib';
 import { Random } from 'skein/util';
 
-/** How a try may end well: nothing was lost or changed, or an error said what is wrong. */
+/** The good outcomes of a try: nothing was lost or changed, or an error named the cause. */
 const good = ['survived', 'refused'] as const;
 /**
- * And how not: a wrong result was taken for a right one; a process died; nothing happened any more; an error that does not
- * name its cause; files or processes that stay for good.
+ * The bad outcomes: a wrong result was accepted; a process crashed; a process hung; an error did not name its cause;
+ * files or processes were left behind.
  */
 const bad = ['silent', 'crash', 'hang', 'unnamed', 'leftover'] as const;
 export type Ending = (typeof good)[number] | (typeof bad)[number];
 
 export interface Verdict {
   readonly ending: Ending;
-  /** For a failure: what was seen, and what should have been. */
+  /** For a failure: what was observed, and what was expected. */
   readonly detail?: string;
 }
 
@@ -37,16 +37,16 @@ export interface Try {
 export interface Setup {
   /** An empty folder for the campaign; removed at its end. */
   readonly folder: string;
-  /** More of everything. */
+  /** More tries of everything. */
   readonly long: boolean;
 }
 
 export interface Campaign {
   readonly name: string;
   readonly about: string;
-  /** Why it cannot run on this machine; null when it can. */
+  /** The reason why it cannot run on this machine; null if it can. */
   missing(): string | null;
-  /** Makes what all tries need, then the list of tries. Nothing in it may depend on the seed. */
+  /** Creates what all tries need, then the list of tries. It must not depend on the seed. */
   tries(setup: Setup): Promise<Try[]>;
 }
 
@@ -55,7 +55,7 @@ function randomFor(seed: number, name: string): Random {
   return new Random(seed).split(crc32(name));
 }
 
-/** A failure thrown from anywhere in a try. */
+/** A failure thrown inside a try. */
 export class Fault extends Error {
   readonly ending: Ending;
 
@@ -65,8 +65,8 @@ export class Fault extends Error {
   }
 }
 
-/** Runs one try; what it throws is its verdict. */
-export async function judge({ name, run }: Try, seed: number): Promise<Verdict> {
+/** Runs one try; the error that it throws is its verdict. */
+export async function evaluateTry({ name, run }: Try, seed: number): Promise<Verdict> {
   try {
     return await run(randomFor(seed, name));
   } catch (error) {

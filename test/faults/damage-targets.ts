@@ -12,22 +12,22 @@ import { digest, type Kind, kinds, outcomeOf, writeConfigs, writeData } from './
 
 export interface Target {
   readonly name: string;
-  /** What is damaged: a directory or a file. */
+  /** The directory or file to damage. */
   readonly root: string;
-  /** The same of another run or dataset. */
+  /** The corresponding path of another run or dataset. */
   readonly other: string;
-  /** Whether `use` goes on training in `root`, so that it needs a copy. */
+  /** Whether `use` resumes training in `root`, so that it needs a copy. */
   readonly resumes: boolean;
   /** Opens `root`, or what depends on it, and uses it. */
   use(root: string): Promise<unknown>;
-  /** What `use` gives when nothing is damaged. */
+  /** The result of `use` without damage. */
   whole(): Promise<unknown>;
 }
 
 const nowhere = { write: () => true };
 const silent = (): Output => new Output({ stdout: nowhere, stderr: nowhere });
 
-/** Trains a run of a kind, or goes on with it. Datasets are named relative to the working directory. */
+/** Trains a run of a kind, or resumes it. Datasets are named relative to the working directory. */
 async function train(kind: Kind, directory: string, more: readonly string[]): Promise<void> {
   const { config } = loadRunConfig(`${kind}.yaml`, [`storage.model_dir=${directory}`, ...more]);
   await trainRun({ config, output: silent() });
@@ -43,9 +43,9 @@ async function evaluate(kind: Kind, directory: string): Promise<unknown> {
   const run = await openRun(directory, { best: true });
   try {
     if (run.kind === 'events') {
-      const judged = await evaluateEventRun(run, 'test');
+      const metrics = await evaluateEventRun(run, 'test');
       const scorer = onlineScorer(await openRun(directory, { over: 'events' }));
-      return { ...judged, scores: Array.from(scorer.score([0, 1, 2], [16, 17, 18])) };
+      return { ...metrics, scores: Array.from(scorer.score([0, 1, 2], [16, 17, 18])) };
     }
     const metrics = await run.task.evaluate('test');
     const question = { node: 1, relation: 0, want: 'tail', count: 3 } as const;
@@ -88,7 +88,7 @@ async function readPartitions(directory: string): Promise<unknown> {
   return found;
 }
 
-/** A target whose undamaged result is worked out once, on a copy where it changes what it is given. */
+/** A target whose undamaged result is computed once, on a copy if `use` changes its input. */
 function target(given: Omit<Target, 'whole'>): Target {
   let result: Promise<unknown> | null = null;
   const once = async (): Promise<unknown> => {
@@ -108,7 +108,7 @@ function target(given: Omit<Target, 'whole'>): Target {
   };
 }
 
-/** Makes all directories in `folder`, which becomes the working directory. */
+/** Creates all directories in `folder`, which becomes the working directory. */
 export async function makeTargets(folder: string): Promise<Target[]> {
   process.chdir(folder);
   const other = join(folder, 'other');
@@ -129,7 +129,7 @@ export async function makeTargets(folder: string): Promise<Target[]> {
       const place = (name: string): string => join(at, name, kind);
       if (!existsSync(join(place('runs'), 'done.json')))
         await train(kind, place('runs'), [seeded(kind, seed)]);
-      // Finished after an epoch, to go on for another.
+      // Finished after an epoch, to be resumed for another.
       if (existsSync(join(place('halves'), 'done.json'))) continue;
       await train(kind, place('halves'), [seeded(kind, seed), epochs(kind, 1)]);
     }

@@ -1,8 +1,9 @@
 /**
- * Damage to every file of every kind of directory: a bit flipped, the end cut off, emptied, deleted, swapped for the same file
- * of another run or dataset. Then the directory is opened and used: an error names the file, or the result is unchanged.
+ * Damage to every file of every kind of directory: a bit flipped, the end truncated, emptied, deleted, swapped for the
+ * same file of another run or dataset. Then the directory is opened and used: an error names the file, or the result is
+ * unchanged.
  *
- * All of it in this process, by the functions that the commands are made of, so that thousands of tries are possible.
+ * Everything runs in this process, by the functions that the commands use, so that thousands of tries are possible.
  */
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -14,7 +15,7 @@ import { differenceOf } from './runs.js';
 const damages = ['flip', 'truncate', 'empty', 'delete', 'swap'] as const;
 type Damage = (typeof damages)[number];
 
-/** How often each damage is done to a file; resuming takes ten times as long as opening. */
+/** Number of times each kind of damage is done to a file; resuming takes ten times as long as opening. */
 function repeatsOf(damage: Damage, { resumes }: Target, long: boolean): number {
   const random = damage === 'flip' ? 6 : damage === 'truncate' ? 2 : 1;
   return random === 1 ? 1 : Math.ceil((random / (resumes ? 4 : 1)) * (long ? 10 : 1));
@@ -27,7 +28,7 @@ function filesOf({ root }: Target): string[] {
   return names.filter((name) => statSync(join(root, name)).isFile() && name !== 'run.lock');
 }
 
-/** Damages a file; gives in words what was done. */
+/** Damages a file; returns a description of the damage. */
 function harm(damage: Damage, file: string, other: string, random: Random): string {
   const bytes = readFileSync(file);
   switch (damage) {
@@ -60,7 +61,7 @@ function names(message: string, root: string, file: string): boolean {
   const folder = /^(last|best|checkpoint_\d+)[\\/]/.exec(file)?.[1];
   if (message.includes(path) || (file.includes('/') && message.includes(file))) return true;
   if (folder !== undefined) return message.includes(`${join(root, folder)}`);
-  // Files beside the checkpoints are named without a folder.
+  // Files next to the checkpoints are named without a folder.
   return file !== '' && new RegExp(`(^|[\\s"])${file.replaceAll('.', '\\.')}`).test(message);
 }
 
@@ -68,7 +69,7 @@ interface Damaged {
   readonly root: string;
   readonly file: string;
   readonly damage: Damage;
-  /** In words. */
+  /** As text. */
   readonly done: string;
 }
 
@@ -87,15 +88,15 @@ function saysEnough(
   return damage === 'swap' && message.includes(name.startsWith('data of') ? dirname(given) : root);
 }
 
-/** Where another result is what the documentation promises. */
+/** Cases in which the documentation allows a different result. */
 const documented: Readonly<Record<string, string>> = {
   'run events-tgn/delete/best/model.safetensors':
-    'the final state is evaluated instead, with memory made anew, which eval prints',
+    'the final state is evaluated instead, with recomputed memory, which eval prints',
   'resume events-tgn/delete/best/model.safetensors':
     'the best of the epochs to come is kept instead, which the run prints',
 };
 
-async function judgeUse(target: Target, at: Damaged): Promise<Verdict> {
+async function evaluateUse(target: Target, at: Damaged): Promise<Verdict> {
   const { root, file, damage, done } = at;
   let result: unknown;
   try {
@@ -127,7 +128,7 @@ function tryOf(target: Target, damage: Damage, file: string, i: number): Try {
       try {
         const done = `${path}: ${harm(damage, path, join(target.other, file), random)}`;
         const after = listing(root);
-        const verdict = await judgeUse(target, { root, file, damage, done });
+        const verdict = await evaluateUse(target, { root, file, damage, done });
         if (!target.resumes && listing(root) !== after)
           throw new Fault(
             'leftover',

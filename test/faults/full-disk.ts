@@ -1,6 +1,6 @@
 /**
- * Disks that are full: training of every kind, `preprocess`, `partition` and `export` write to a tmpfs of a random size. The
- * error names a file on it, and with more room the same command, or the resumed run, gives what it gives on a large disk.
+ * Full disks: training of every kind, `preprocess`, `partition` and `export` write to a tmpfs of a random size. The
+ * error names a file on it, and with more room the same command, or the resumed run, gives the result of a large disk.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
@@ -23,7 +23,7 @@ import {
 const seed = 5;
 const plenty = 256 * 2 ** 20;
 
-/** A disk of `bytes`; `grow` gives it more room, `remove` takes it away. */
+/** A disk of `bytes`; `grow` enlarges it, `remove` unmounts it. */
 class SmallDisk {
   constructor(readonly path: string) {
     mkdirSync(path, { recursive: true });
@@ -42,7 +42,7 @@ class SmallDisk {
     return (blocks - bfree) * bsize;
   }
 
-  /** Nothing where it is not mounted. */
+  /** Does nothing if it is not mounted. */
   remove(): void {
     spawnSync('umount', [this.path], { stdio: 'ignore' });
   }
@@ -53,7 +53,7 @@ class SmallDisk {
   }
 }
 
-/** What is written to the disk, and how to tell that it is right. */
+/** The files written to the disk, and how to check them. */
 interface Writer {
   readonly name: string;
   /** The command; `out` is on the disk. */
@@ -94,8 +94,8 @@ async function writeWhole(writer: Writer, disk: SmallDisk, folder: string): Prom
   }
 }
 
-/** A full disk is one sentence with a path on it, and exit code 1. */
-function judgeError({ code, signal, err }: Ended, disk: string, size: number): Verdict {
+/** Expects one sentence with a path on the disk, and exit code 1. */
+function evaluateError({ code, signal, err }: Ended, disk: string, size: number): Verdict {
   const said = `on ${size} bytes: ${signal ?? `exit code ${code}`}\n${err}`;
   if (signal !== null) throw new Fault('crash', said);
   const sentence = err.split('\n').find((line) => line.startsWith('skein:')) ?? '';
@@ -125,7 +125,7 @@ export const fullDisk: Campaign = {
     if (!existsSync(join(folder, 'links'))) await writeData(folder, 'tiny');
     writeConfigs(folder, 'tiny');
     const disk = new SmallDisk(join(folder, 'disk'));
-    // A process that was killed may have left it; one that is stopped must not.
+    // A killed process may have left it; a stopped one must not.
     disk.remove();
     process.once('SIGINT', () => {
       disk.remove();
@@ -146,7 +146,7 @@ export const fullDisk: Campaign = {
             try {
               const out = join(disk.path, 'out');
               const ended = await finish(writer.args(out, false), folder);
-              const verdict = ended.code === 0 ? survived : judgeError(ended, disk.path, size);
+              const verdict = ended.code === 0 ? survived : evaluateError(ended, disk.path, size);
               disk.grow();
               if (ended.code !== 0) await succeed(writer.args(out, true), folder);
               const difference = differenceOf(await writer.result(out), result);

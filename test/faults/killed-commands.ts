@@ -1,6 +1,6 @@
 /**
- * `preprocess`, `partition` and `export`, killed with SIGKILL at random moments: what has its final name is whole, the same
- * command again gives the bytes of the one that was left alone, and nothing stays beside them.
+ * `preprocess`, `partition` and `export`, killed with SIGKILL at random moments: files with their final names are
+ * complete, the same command again gives the bytes of the uninterrupted one, and no other files are left.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,9 +15,9 @@ export interface Command {
   readonly name: string;
   /** To write into `out`; it may replace what is there when `again`. */
   readonly args: (out: string, again: boolean) => string[];
-  /** Opens what was written with all checks, as far as it has its final name. */
+  /** Opens the written files with all checks, as far as they have their final names. */
   readonly check: (out: string) => Promise<unknown>;
-  /** What `out` is when it is complete; without it `check` is not asked. */
+  /** The path of the complete output; `check` runs only if it exists. */
   readonly complete: string;
 }
 
@@ -74,7 +74,7 @@ export async function writeLarge(folder: string): Promise<void> {
   await succeed(commands[0].args('large', false), folder);
 }
 
-/** Digests of all files below a directory, the note of its own place apart; null when it is not there. */
+/** Digests of all files below a directory, except the file that records its path; null if it does not exist. */
 export function contentsOf(directory: string): Record<string, string> | null {
   if (!existsSync(directory)) return null;
   const names = readdirSync(directory, { recursive: true, encoding: 'utf8' }).sort();
@@ -98,8 +98,8 @@ export const killedCommands: Campaign = {
     return commands.flatMap((command) =>
       Array.from({ length: long ? 30 : 4 }, (_, i): Try => {
         const { name, args, check, complete } = command;
-        const beside = join(folder, `${name} ${i}`);
-        const out = join(beside, 'out');
+        const parent = join(folder, `${name} ${i}`);
+        const out = join(parent, 'out');
         return {
           name: `commands/${name}/${i}`,
           run: async (random) => {
@@ -109,7 +109,7 @@ export const killedCommands: Campaign = {
               whole.set(command, { contents: contentsOf(path), seconds });
             }
             const { contents, seconds } = whole.get(command) as { contents: unknown; seconds: number };
-            mkdirSync(beside, { recursive: true });
+            mkdirSync(parent, { recursive: true });
             const delay = Math.round(random.nextFloat() * seconds * 1000);
             await killAfter(delay, args(out, false), folder);
             const done = existsSync(join(out, complete));
@@ -118,7 +118,7 @@ export const killedCommands: Campaign = {
             const difference = differenceOf(contentsOf(out), contents);
             if (difference !== '')
               throw new Fault('silent', `killed after ${delay} ms: other files\n${difference}`);
-            const left = readdirSync(beside).filter((entry) => entry !== 'out');
+            const left = readdirSync(parent).filter((entry) => entry !== 'out');
             if (left.length > 0) throw new Fault('leftover', `killed after ${delay} ms: ${left.join(', ')}`);
             return survived;
           },

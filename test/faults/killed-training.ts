@@ -1,6 +1,6 @@
 /**
- * Training of every kind, killed with SIGKILL at random moments, from before its directory is there to its last test, and
- * resumed each time: it must end with the metrics and the numbers of the run that was left alone.
+ * Training of every kind, killed with SIGKILL at random moments, from before its directory exists to its last test, and
+ * resumed each time: it must end with the metrics and the numbers of the uninterrupted run.
  */
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';

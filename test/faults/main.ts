@@ -1,13 +1,13 @@
 /**
- * `npm run test:faults`: kills, fills disks, damages files and stops workers, and counts what came of it.
+ * `npm run test:faults`: kills, fills disks, damages files and stops workers, and counts the outcomes.
  *
  *   --seed=N       repeat the random numbers of an earlier run; a new seed is drawn otherwise, and printed
  *   --only=NAME    a campaign, a try, or the beginning of the name of some
  *   --long         more tries of each
  *   --list         names of the campaigns
  *
- * Every campaign runs in a process of its own, which tells of each try before and after it: when that process dies or falls
- * silent, the try under way has failed, and a new process goes on with the next. Exit code 1 if any try failed.
+ * Every campaign runs in a separate process, which reports each try before and after it: when that process dies or falls
+ * silent, the current try has failed, and a new process continues with the next. Exit code 1 if any try failed.
  */
 import { fork } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -15,7 +15,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { type Campaign, type Ending, isFailure, judge, type Verdict } from './campaign.js';
+import { type Campaign, type Ending, evaluateTry, isFailure, type Verdict } from './campaign.js';
 import { damage } from './damage.js';
 import { fullDisk } from './full-disk.js';
 import { killedCommands } from './killed-commands.js';
@@ -33,7 +33,7 @@ interface Settings {
   readonly long: boolean;
 }
 
-/** What a campaign's process says. */
+/** The messages of a campaign's process. */
 type Message =
   | { readonly begin: string }
   | { readonly end: string; readonly verdict: Verdict }
@@ -43,7 +43,7 @@ interface Job {
   readonly campaign: string;
   readonly settings: Settings;
   readonly folder: string;
-  /** Begin after this try. */
+  /** Start after this try. */
   readonly after: string | null;
 }
 
@@ -59,7 +59,7 @@ async function child({ campaign: name, settings, folder, after }: Job): Promise<
     wanted = wanted.slice(after === null ? 0 : wanted.findIndex((one) => one.name === after) + 1);
     for (const one of wanted.filter((one) => one.name.startsWith(settings.only))) {
       await send({ begin: one.name });
-      await send({ end: one.name, verdict: await judge(one, settings.seed) });
+      await send({ end: one.name, verdict: await evaluateTry(one, settings.seed) });
     }
   } catch (error) {
     await send({ broken: error instanceof Error ? (error.stack ?? error.message) : String(error) });
@@ -76,7 +76,7 @@ interface Count {
 
 type OnVerdict = (name: string, verdict: Verdict) => void;
 
-/** Runs the process of a campaign to its end; gives the try that ended it, or null when it came to its own end. */
+/** Runs the process of a campaign to its end; returns the try that ended it, or null after a regular end. */
 function watch(job: Job, onVerdict: OnVerdict): Promise<string | null> {
   const watched = fork(fileURLToPath(import.meta.url), [], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],

@@ -1,4 +1,4 @@
-/** Skein's command line as processes that can be killed: started, awaited with a limit, and looked for afterwards. */
+/** Skein's command line as processes that can be killed: start, wait with a limit, and search for remaining ones. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -19,7 +19,7 @@ export interface Ended {
 
 export interface Started {
   readonly child: ChildProcess;
-  /** In the environment of the process and of all that it starts. */
+  /** Variables in the environment of the process and of its children. */
   readonly mark: string;
   readonly said: { out: string; err: string };
   readonly ended: Promise<Ended>;
@@ -66,7 +66,7 @@ export function finish(args: readonly string[], cwd: string): Promise<Ended> {
   return start(args, cwd).ended;
 }
 
-/** Runs a command that must end well. */
+/** Runs a command that must succeed. */
 export async function succeed(args: readonly string[], cwd: string): Promise<Ended> {
   const ended = await finish(args, cwd);
   if (ended.code === 0) return ended;
@@ -77,7 +77,7 @@ export async function succeed(args: readonly string[], cwd: string): Promise<End
   );
 }
 
-/** Kills a command `delay` ms after its start; true when it had ended before. All that it started must end too. */
+/** Kills a command `delay` ms after its start; returns true if it had already ended. Its children must end too. */
 export async function killAfter(delay: number, args: readonly string[], cwd: string): Promise<boolean> {
   const { child, mark, ended } = start(args, cwd);
   await Promise.race([pause(delay), ended]);
@@ -87,7 +87,7 @@ export async function killAfter(delay: number, args: readonly string[], cwd: str
   return signal !== 'SIGKILL';
 }
 
-/** Waits until no process of a job is left; fails after `seconds`, and ends what is left. */
+/** Waits until no process of a job is left; fails after `seconds`, and kills the remaining ones. */
 export async function allGone(mark: string, seconds: number): Promise<void> {
   const until = performance.now() + seconds * 1000;
   while (processesOf(mark).size > 0 && performance.now() < until) await pause(50);
@@ -101,7 +101,7 @@ function endAll(mark: string): void {
   for (const pid of processesOf(mark).keys()) sendSignal(pid, 'SIGKILL');
 }
 
-/** A process that has ended meanwhile needs no signal. */
+/** Kills a process; one that has ended in the meantime needs no signal. */
 export function sendSignal(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
@@ -110,7 +110,7 @@ export function sendSignal(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-/** Command lines of the living processes of a job, by process id. Where there is no /proc, none. */
+/** Command lines of the live processes of a job, by process id. Empty without /proc. */
 export function processesOf(mark: string): Map<number, string> {
   const found = new Map<number, string>();
   for (const name of entriesOf('/proc').filter((entry) => /^\d+$/.test(entry))) {

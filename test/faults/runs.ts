@@ -10,7 +10,7 @@ import { jodieText, modelFiles } from '../train/temporal-files.js';
 export const kinds = ['links-memory', 'links-buffer', 'nodes-sampled', 'nodes-whole', 'events-tgn'] as const;
 export type Kind = (typeof kinds)[number];
 
-/** How large: `tiny` for thousands of tries, `short` for runs that last long enough to be killed. */
+/** Size of the datasets: `tiny` for thousands of tries, `short` for runs that last long enough to be killed. */
 export type Size = 'tiny' | 'short';
 
 const sizes = {
@@ -100,7 +100,7 @@ function configText(kind: Kind, size: Size): string {
   return `${model}dataset: { path: events.csv }\ntraining: { checkpoint: { interval_batches: 7 }, logs_per_epoch: 0 }\n`;
 }
 
-/** Writes the configurations of all kinds beside the data. */
+/** Writes the configurations of all kinds next to the data. */
 export function writeConfigs(folder: string, size: Size): void {
   for (const kind of kinds) writeFileSync(join(folder, `${kind}.yaml`), configText(kind, size));
 }
@@ -113,7 +113,7 @@ export function trainArgs(kind: Kind, run: string, seed: number): string[] {
 
 export const resume = '--training.resume_training=true';
 
-/** Whether a directory has a run that can go on; a kill may come before that. */
+/** Whether a directory has a run that can be resumed; a kill may come before that. */
 export function hasRun(directory: string): boolean {
   return existsSync(join(directory, 'full_config.yaml'));
 }
@@ -125,7 +125,7 @@ export interface Outcome {
   readonly state: Readonly<Record<string, string>>;
 }
 
-/** What a finished run has come to. */
+/** The results of a finished run. */
 export async function outcomeOf(directory: string): Promise<Outcome> {
   const done = JSON.parse(readFileSync(join(directory, 'done.json'), 'utf8')) as Record<string, unknown>;
   const { tensors, metadata } = await loadTensors(join(directory, 'model.safetensors'));
@@ -164,7 +164,7 @@ export function digest(views: readonly ArrayBufferView[]): string {
   return hash.digest('hex').slice(0, 16);
 }
 
-/** In what two results differ, key by key; empty when they do not. */
+/** The differences of two results, key by key; empty if there are none. */
 export function differenceOf(got: unknown, want: unknown): string {
   return differences('', got, want).slice(0, 8).join('\n');
 }

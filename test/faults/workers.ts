@@ -1,7 +1,7 @@
 /**
- * Jobs of two workers: a rank is killed, a rank is stopped, mpirun is killed, `skein run` is killed. Every process of the job
- * ends in time, the rank that is gone is named where somebody is left to say so, and the job goes on with another number of
- * workers to the metrics of the run that was left alone.
+ * Jobs of two workers: a rank is killed, a rank is stopped, mpirun is killed, `skein run` is killed. Every process of
+ * the job ends in time, the missing rank is named if a process is left to report it, and the job resumes with another
+ * number of workers to the metrics of the uninterrupted run.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,9 +19,9 @@ type FaultKind = (typeof faults)[number];
 
 const seed = 5;
 const ranks = 2;
-/** After which a stopped worker counts as gone. */
+/** Seconds after which a stopped worker is considered dead. */
 const peerTimeout = 6;
-/** In which all must have ended: the machine may be busy. */
+/** Seconds within which all processes must have ended: the machine may be busy. */
 const endSeconds = 60;
 
 function args(kind: JobKind, run: string, goOn: boolean): string[] {
@@ -42,7 +42,7 @@ function testOf(directory: string): Done['test'] {
   return (JSON.parse(readFileSync(join(directory, 'done.json'), 'utf8')) as Done).test;
 }
 
-/** Does the bad thing; gives the rank that is gone, or null where it is another process. */
+/** Injects the fault; returns the rank that is gone, or null if it is another process. */
 function strike(kind: FaultKind, { child, mark }: Started, random: Random): number | null {
   const victim = random.nextInt(ranks);
   const mpirun = [...processesOf(mark)].find(([, line]) => /^\S*(mpirun|mpiexec|prterun)\b/.test(line))?.[0];
@@ -55,8 +55,8 @@ function strike(kind: FaultKind, { child, mark }: Started, random: Random): numb
   return kind.endsWith('rank') ? victim : null;
 }
 
-/** Waits until the job trains, and a random while more. */
-async function underWay({ child, said }: Started, random: Random): Promise<void> {
+/** Waits until the job trains, and a random time more. */
+async function waitUntilTraining({ child, said }: Started, random: Random): Promise<void> {
   while (!said.out.includes('"event":"epoch"') && child.exitCode === null) await pause(20);
   await pause(random.nextInt(500));
 }
@@ -99,7 +99,7 @@ export const workers: Campaign = {
                 whole.set(kind, testOf(join(folder, `whole-${kind}`)));
               }
               const job = start(onWorkers(ranks, args(kind, run, false)), folder);
-              await underWay(job, random);
+              await waitUntilTraining(job, random);
               const victim = strike(fault, job, random);
               const { code, err } = await job.ended;
               await allGone(job.mark, endSeconds);

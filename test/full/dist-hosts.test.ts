@@ -42,11 +42,11 @@ function whyNot(): string {
 
 const reason = whyNot();
 
-/** What runs on a host: a shell command with the host's network, name and process ids. */
+/** Runs a shell command with the network, name and process ids of a host. */
 const enter = (space: string) =>
   `ip netns exec ${space} unshare --uts --pid --fork --mount-proc --kill-child`;
 
-/** Processes that live in the namespace of a host. */
+/** Processes in the namespace of a host. */
 function pidsOn({ space }: { readonly space: string }): number[] {
   const { stdout } = runs('ip', 'netns', 'pids', space);
   return stdout.split('\n').filter(Boolean).map(Number);
@@ -70,7 +70,7 @@ function skeinRun(...command: readonly string[]): Job {
       ...process.env,
       SKEIN_THREADS: '1',
       OMPI_MCA_plm_rsh_agent: join(folder, 'remote-shell'),
-      // What a killed launcher leaves behind goes with the folder.
+      // Files left by a killed launcher are removed with the folder.
       OMPI_MCA_orte_tmpdir_base: folder,
       OMPI_MCA_btl: 'tcp,self',
       OMPI_MCA_btl_tcp_if_include: '10.77.0.0/24',
@@ -163,8 +163,8 @@ describe.skipIf(reason !== '')(`two hosts${reason === '' ? '' : ` (skipped: ${re
     expect(lines.length).toBe(4 * nnCases.length);
   });
 
-  it('ends on both hosts when the cable is cut, and says who is missing where', async () => {
-    // What the far host says cannot reach the launcher any more, so every rank writes to a file.
+  it('ends on both hosts when the cable is cut, and names the missing rank and its host', async () => {
+    // Output of the far host no longer reaches the launcher, so every rank writes to a file.
     const errors = join(folder, 'stderr-');
     const scene = worker('mpi-worker.ts', 'killed-at-work', '{"peerTimeout":3}').map((word) => `"${word}"`);
     const quoted = scene.join(' ').replaceAll('"{"peerTimeout":3}"', '{\\"peerTimeout\\":3}');

@@ -9,12 +9,12 @@ import { expect } from 'vitest';
 import { root, skein } from '../programs.js';
 
 export interface KilledJob {
-  /** The job was over before its turn came. */
+  /** The job was over before the kill. */
   readonly finished: boolean;
   readonly code: number | null;
-  /** What was said on stderr, by rank 0 and, after a failure, by the others. */
+  /** Output on stderr, of rank 0 and, after a failure, of the others. */
   readonly err: string;
-  /** From the kill to the end of the last rank and of the launcher. */
+  /** Time from the kill to the end of the last rank and of the launcher. */
   readonly seconds: number;
 }
 
@@ -53,7 +53,7 @@ function startJob(workers: number, command: readonly string[]): Job {
   return { child, mark, closed, said };
 }
 
-/** Process ids of a job's ranks, by rank: what has its mark and a number of Open MPI or MPICH. */
+/** Process ids of a job's ranks, by rank: processes with its mark and a rank variable of Open MPI or MPICH. */
 function ranksOf(mark: string): Map<number, number> {
   const found = new Map<number, number>();
   for (const name of readdirSync('/proc').filter((entry) => /^\d+$/.test(entry))) {
@@ -74,7 +74,7 @@ function readText(path: string): string {
   }
 }
 
-/** Gone, or only waiting for somebody to take notice. */
+/** Whether a process is gone, or only waits to be reaped. */
 function isDead(pid: number): boolean {
   const state = readText(`/proc/${pid}/stat`).replace(/^.*\) /s, '');
   return state === '' || state.startsWith('Z');
@@ -82,7 +82,7 @@ function isDead(pid: number): boolean {
 
 const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
-/** Runs a command on workers to its end; fails unless it ends well. Gives the JSON lines. */
+/** Runs a command on workers to its end; fails unless it succeeds. Returns the JSON lines. */
 export async function runJob(
   workers: number,
   command: readonly string[],
@@ -117,7 +117,7 @@ export async function killRank({ workers, command, delay, victim }: KillOptions)
   return { finished: false, code, err: said.err, seconds: (performance.now() - killed) / 1000 };
 }
 
-/** That a job ended as it should: soon, with an error, and with the rank that is gone named. */
+/** Checks that a job ended as expected: soon, with an error that names the dead rank. */
 export function expectReason(job: KilledJob, victim: number, seconds = 15): void {
   expect(job.code).not.toBe(0);
   expect(job.err).toMatch(new RegExp(`rank ${victim} \\(host \\S+, process \\d+\\) is gone; waiting in`));

@@ -1,7 +1,7 @@
 /**
- * Link prediction, and node classification on the whole graph, on two workers, one of which is killed with SIGKILL at ten random moments: every time the other ends with
- * the reason, which is also in the run's log; going on with two gives the bytes of the run that was left alone, and with one
- * or three workers the same losses.
+ * Link prediction, and node classification on the whole graph, on two workers, one of which is killed with SIGKILL at
+ * ten random moments: every time the other ends with the reason, which is also in the run's log; resuming with two
+ * gives the bytes of the uninterrupted run, and with one or three workers the same losses.
  */
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -98,7 +98,7 @@ test.skipIf(!hasMpi).each<Kind>(['link prediction', 'the whole graph'])(
     const random = new Random(seed);
     for (let i = 0; i < kills; i++) {
       const [delay, victim] = [random.nextInt(1500), random.nextInt(workers)];
-      // Said so that a failure can be had again.
+      // Printed so that a failure can be reproduced.
       console.log(`seed ${seed}: kill ${i + 1} of rank ${victim} after ${delay} ms`);
       const command = ['train', config(at, i > 0), '--json'];
       const job = await killRank({ workers, command, delay, victim });

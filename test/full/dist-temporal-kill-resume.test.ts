@@ -1,7 +1,7 @@
 /**
- * A run of a temporal model on two or four workers, one of which is killed with SIGKILL at ten random moments: every time all
- * end with the reason. Going on, each time with another number of workers, ends with the bytes and the metrics of the run
- * that was left alone on one.
+ * A run of a temporal model on two or four workers, one of which is killed with SIGKILL at ten random moments: every
+ * time all end with the reason. Resuming, each time with another number of workers, ends with the bytes and the metrics
+ * of the uninterrupted run on one.
  */
 import { writeFileSync } from 'node:fs';
 import { Random } from 'skein/util';
@@ -9,8 +9,8 @@ import { expect, test } from 'vitest';
 import { RunDirectory } from '#internal/train/run/run-directory.js';
 import { hasMpi, withoutMpi } from '../dist/launch.js';
 import {
+  finalMetrics,
   jodieText,
-  judgement,
   temporalRun,
   temporalState,
   writeTemporalConfig,
@@ -35,7 +35,7 @@ test.skipIf(!hasMpi)(
     for (let i = 0; i < kills; i++) {
       const workers = random.nextInt(2) === 0 ? 2 : 4;
       const [delay, victim] = [random.nextInt(1500), random.nextInt(workers)];
-      // Said so that a failure can be had again.
+      // Printed so that a failure can be reproduced.
       console.log(`seed ${seed}: kill ${i + 1} of rank ${victim} of ${workers} after ${delay} ms`);
       const command = ['train', file, '--json', ...settings, ...(i > 0 ? [resume] : [])];
       const job = await killRank({ workers, command, delay, victim });
@@ -47,7 +47,7 @@ test.skipIf(!hasMpi)(
     const whole = folder();
     const left = writeTemporalConfig(`${whole}.yaml`, 'tgn', events, whole);
     await temporalRun(left, [...settings, '--distributed=true']);
-    expect(judgement(at)).toEqual(judgement(whole));
+    expect(finalMetrics(at)).toEqual(finalMetrics(whole));
     expect(await temporalState(at)).toEqual(await temporalState(whole));
   },
   900_000,

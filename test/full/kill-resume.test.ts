@@ -41,7 +41,7 @@ function config(model_dir: string, resume: boolean): SkeinConfig {
   });
 }
 
-/** Starts a run and kills it a while after it has begun to train; true when it was faster. */
+/** Starts a run and kills it some time after training has started; returns true if it ended before. */
 async function startAndKill(given: SkeinConfig, delay: number): Promise<boolean> {
   const path = `${folder()}.yaml`;
   writeFileSync(path, renderConfig(given));
@@ -65,7 +65,7 @@ test(`${kills} kills at random moments change nothing`, async () => {
   const random = new Random(seed);
   for (let i = 0; i < kills; i++) {
     const delay = random.nextInt(400);
-    // Said so that a failure can be had again.
+    // Printed so that a failure can be reproduced.
     console.log(`seed ${seed}: kill ${i + 1} after ${delay} ms`);
     const finished = await startAndKill(config(at, i > 0), delay);
     expect(finished, 'the run must be longer than its kills').toBe(false);

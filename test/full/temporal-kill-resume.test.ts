@@ -10,8 +10,8 @@ import { describe, expect, test } from 'vitest';
 import { RunDirectory } from '#internal/train/run/run-directory.js';
 import { root, skein } from '../programs.js';
 import {
+  finalMetrics,
   jodieText,
-  judgement,
   type ModelName,
   temporalRun,
   temporalState,
@@ -27,7 +27,7 @@ writeFileSync(events, jodieText(3000));
 const settings = ['--train.epoch=40', '--train.batch_size=20', '--training.checkpoint.interval_batches=7'];
 const resume = '--training.resume_training=true';
 
-/** Starts a run and kills it a while after it has begun to train; true when it was faster. */
+/** Starts a run and kills it some time after training has started; returns true if it ended before. */
 async function startAndKill(file: string, overrides: readonly string[], delay: number): Promise<boolean> {
   const args = [...skein, 'train', file, '--json', ...overrides];
   const child = spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] });
@@ -49,7 +49,7 @@ describe.each<ModelName>(['tgn', 'tgat'])('%s', (model) => {
     const random = new Random(seed);
     for (let i = 0; i < kills; i++) {
       const delay = random.nextInt(800);
-      // Said so that a failure can be had again.
+      // Printed so that a failure can be reproduced.
       console.log(`seed ${seed}: kill ${i + 1} after ${delay} ms`);
       const finished = await startAndKill(file, i > 0 ? [...settings, resume] : settings, delay);
       expect(finished, 'the run must be longer than its kills').toBe(false);
@@ -58,7 +58,7 @@ describe.each<ModelName>(['tgn', 'tgat'])('%s', (model) => {
     await temporalRun(file, [...settings, resume]);
     const whole = folder();
     await temporalRun(writeTemporalConfig(`${whole}.yaml`, model, events, whole), settings);
-    expect(judgement(at)).toEqual(judgement(whole));
+    expect(finalMetrics(at)).toEqual(finalMetrics(whole));
     expect(await temporalState(at)).toEqual(await temporalState(whole));
   });
 });

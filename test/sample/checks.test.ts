@@ -30,7 +30,7 @@ function refuses(call: () => unknown, message: RegExp): void {
   expect(call).toThrow(message);
 }
 
-describe('samplers refuse arguments of the wrong type', () => {
+describe('samplers reject arguments of the wrong type', () => {
   const samplers: [string, new (graph: Graph, options: never) => unknown, object][] = [
     ['NeighborSampler', NeighborSampler, { fanouts: [1] }],
     ['LayeredNeighborSampler', LayeredNeighborSampler, { layers: [1] }],
@@ -90,7 +90,7 @@ describe('samplers refuse arguments of the wrong type', () => {
   });
 });
 
-describe('samplers refuse sizes beyond 32 bits', () => {
+describe('samplers reject sizes beyond 32 bits', () => {
   it('draws with replacement', async () => {
     const message = /sampled edges for fanouts and seeds, got 2147483647/;
     const sampler = new NeighborSampler(graph, { fanouts: [most], replace: true });
@@ -107,7 +107,7 @@ describe('samplers refuse sizes beyond 32 bits', () => {
 
   it('but not large fan-outs that the graph cannot use up', () => {
     expect(new NeighborSampler(graph, { fanouts: [most, most] }).sample([0]).numEdges).toBe(6);
-    // 1000^12 draws on paper; six nodes that draw once each in truth.
+    // 1000^12 draws in theory; in fact six nodes that draw once each.
     const deep = new NeighborSampler(graph, { fanouts: new Array(12).fill(1000), replace: true });
     expect(deep.sample([0]).numEdges).toBe(6000);
     const endless = new Array(60).fill(most);
@@ -128,7 +128,7 @@ describe('samplers refuse sizes beyond 32 bits', () => {
 });
 
 describe('weights', () => {
-  it('whose sum is beyond all numbers keep their proportions', () => {
+  it('whose sum overflows keep their proportions', () => {
     const sampler = new NeighborSampler(star(3), {
       fanouts: [4000],
       replace: true,

@@ -42,7 +42,7 @@ function partition(parts: number, seed: number): ReturnType<typeof metisPartitio
 }
 
 describe('ClusterSampler', () => {
-  it('refuses bad options', () => {
+  it('rejects bad options', () => {
     expect(() => new ClusterSampler(graph, {})).toThrow(/either/);
     expect(() => new ClusterSampler(graph, { clusters: [1, 2] })).toThrow(/120 numbers/);
     expect(() => new ClusterSampler(graph, { clusters: clusters.map((c) => c - 1) })).toThrow(/clusters/);
@@ -67,7 +67,7 @@ describe('ClusterSampler', () => {
     });
   });
 
-  it('finds cliques by METIS, or says how to get it', () => {
+  it('finds cliques by METIS, or names how to install it', () => {
     const found = partition(4, 3);
     if (found === null) return;
     expect(found.cut).toBe(4);

@@ -18,14 +18,14 @@ function pairsOf({ batch }: EdgeSample): Set<string> {
 }
 
 describe('EdgeSampler', () => {
-  it('refuses bad options and seeds', () => {
+  it('rejects bad options and seeds', () => {
     expect(() => new EdgeSampler(graph, { fanouts: [2], exclude: 'all' as 'self' })).toThrow(/exclude/);
     const sampler = new EdgeSampler(graph, { fanouts: [2] });
     expect(() => sampler.sample({ src: [1, 2], dst: [3] })).toThrow(/dst/);
     expect(() => sampler.sample({ src: [1], dst: [150] })).toThrow(/150/);
   });
 
-  it('gives rows of the ends, and negatives that keep one end', () => {
+  it('returns rows of the endpoints, and negatives that keep one end', () => {
     const { src, dst } = graph.edges();
     const options: EdgeSamplerOptions = { fanouts: [3, 3], negatives: { count: 4, filter: true } };
     const forward = new EdgeSampler(graph, options).sample(seeds, { step: 1 });
@@ -63,7 +63,7 @@ describe('EdgeSampler', () => {
     expect([...batch.edgeIds].every((id) => id >= 3)).toBe(true);
   });
 
-  it('takes pairs that are no edges', () => {
+  it('takes pairs that are not edges', () => {
     const { batch, src, dst } = new EdgeSampler(graph, { fanouts: [2] }).sample({
       src: [140, 3],
       dst: [3, 141],

@@ -37,7 +37,7 @@ function contents(batch: HeteroBatch): unknown {
 }
 
 describe('HeteroNeighborSampler', () => {
-  it('refuses unknown relations, node types and uneven hops', () => {
+  it('rejects unknown relations, node types and uneven hops', () => {
     const make = (fanouts: Record<string, number[]>) => () => new HeteroNeighborSampler(graph, { fanouts });
     expect(make({ reads: [1] })).toThrow(/known edge type/);
     expect(make({ writes: [1], cites: [1, 2] })).toThrow(/hops/);

@@ -148,7 +148,7 @@ describe('push', () => {
     expect([...pushHotness(graph, { fanouts: [0], batchSize: 2 })]).toEqual([0.5, 0.5, 0.5, 0.5]);
   });
 
-  it('is what batches show where there is one way to every node', () => {
+  it('equals the observed frequency if there is one path to every node', () => {
     const tree = byRow(Int32Array.of(0, 0, 0, 1, 1, 2), Int32Array.of(1, 2, 3, 4, 5, 6), 7);
     const counts = presampleHotness(tree, { fanouts: [2, 1], seeds: Int32Array.of(0), batches: 6000 });
     const want = pushHotness(tree, { fanouts: [2, 1], seeds: Int32Array.of(0), batchSize: 1 });
@@ -157,7 +157,7 @@ describe('push', () => {
     });
   });
 
-  it('refuses what is no graph, seeds beyond it and unknown policies', () => {
+  it('rejects values that are not graphs, seeds out of range and unknown policies', () => {
     expect(() => hotness({ indptr: Int32Array.of(0, 2), indices: Int32Array.of(0) })).toThrow(ShapeError);
     expect(() => of({ seeds: Int32Array.of(4) })).toThrow('ids from 0 to 3 for seeds, got 4');
     expect(() => hotness(graph, { policy: 'luck' as 'push' })).toThrow(

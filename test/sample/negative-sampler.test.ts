@@ -8,7 +8,7 @@ import { samplerContract } from './sampler-contract.js';
 const graph = skewedGraph(100, 3000);
 
 describe('NegativeSampler', () => {
-  it('refuses bad options', () => {
+  it('rejects bad options', () => {
     expect(() => new NegativeSampler(graph, { count: -1 })).toThrow(/count/);
     expect(() => new NegativeSampler(graph, { degreeFraction: 2 })).toThrow(/degreeFraction/);
     expect(() => new NegativeSampler(graph, { corrupt: 'both' as 'dst' })).toThrow(/corrupt/);
@@ -46,7 +46,7 @@ describe('NegativeSampler', () => {
     check(count(byDegree), (id) => 0.005 + (0.5 * degrees[id]) / 3000);
   });
 
-  it('says which node is connected to all others', () => {
+  it('names the node that is connected to all others', () => {
     const full = Graph.fromEdges([0, 0, 0, 1], [0, 1, 2, 0], { numNodes: 3 });
     expect(() => new NegativeSampler(full, { filter: true }).sample([1, 0])).toThrow(/node 0/);
     expect([...new NegativeSampler(full, { filter: true, count: 9 }).sample([1])].every((id) => id > 0)).toBe(

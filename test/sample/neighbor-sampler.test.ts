@@ -35,7 +35,7 @@ function checkInvariants(batch: Batch, given: Graph, seeds: readonly number[], a
 describe('NeighborSampler options', () => {
   const make = (options: NeighborSamplerOptions) => () => new NeighborSampler(graph, options);
 
-  it('refuses what makes no sense', () => {
+  it('are rejected if they are contradictory', () => {
     expect(make({ fanouts: [1.5] })).toThrow(/fanouts\[0\]/);
     expect(make({ fanouts: [-2] })).toThrow(ValueError);
     expect(make({ fanouts: 3 as unknown as number[] })).toThrow(/list/);
@@ -180,7 +180,7 @@ describe('NeighborSampler conformance', () => {
     });
   });
 
-  it('G: neighbours of a node do not depend on its place in the batch', () => {
+  it('G: neighbours of a node do not depend on its position in the batch', () => {
     const sampler = new NeighborSampler(graph, { fanouts: [5], seed: 4 });
     const seeds = Int32Array.from({ length: 60 }, (_, i) => i * 3);
     const drawn = (batch: Batch) => {

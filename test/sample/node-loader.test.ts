@@ -14,7 +14,7 @@ const seeds = Int32Array.from({ length: 75 }, (_, i) => 2 * i);
 const sampler = new NeighborSampler(graph, { fanouts: [4, 3], seed: 3 });
 const options = { seeds, batchSize: 10, features, labels, seed: 9 } satisfies NodeLoaderOptions;
 
-/** A sampler that counts calls under way and fails at one step. */
+/** A sampler that counts calls in flight and fails at one step. */
 class WatchedSampler implements Sampler<Ids, Batch> {
   running = 0;
   most = 0;
@@ -46,7 +46,7 @@ async function collect(loader: NodeLoader, epoch: number): Promise<unknown[]> {
 }
 
 describe('NodeLoader', () => {
-  it('refuses bad options', () => {
+  it('rejects bad options', () => {
     const make = (changed: Partial<NodeLoaderOptions>) => () =>
       new NodeLoader(sampler, { ...options, ...changed });
     expect(make({ batchSize: 0 })).toThrow(/batchSize/);
@@ -82,7 +82,7 @@ describe('NodeLoader', () => {
     expect(await collect(new NodeLoader(sampler, { ...options, seed: 10 }), 3)).not.toEqual(want);
   });
 
-  it('keeps the order and drops a short batch when asked to', async () => {
+  it('keeps the order and drops a short batch on request', async () => {
     const loader = new NodeLoader(sampler, { seeds, batchSize: 10, shuffle: false, dropLast: true });
     const seen: number[] = [];
     for await (const batch of loader.epoch(0)) {
@@ -99,7 +99,7 @@ describe('NodeLoader', () => {
     [0, 1],
     [1, 1],
     [3, 3],
-  ])('with prefetch %i has at most %i batches under way', async (prefetch, most) => {
+  ])('with prefetch %i has at most %i batches in flight', async (prefetch, most) => {
     const watched = new WatchedSampler();
     const loader = new NodeLoader(watched, { ...options, prefetch });
     for await (const batch of loader.epoch(0)) {
@@ -133,7 +133,7 @@ describe('NodeLoader', () => {
     expect(watched.running).toBe(0);
   });
 
-  it('refuses seeds, features or labels that do not fit the graph', async () => {
+  it('rejects seeds, features or labels that do not fit the graph', async () => {
     const run = async (changed: Partial<NodeLoaderOptions>) => {
       for await (const batch of new NodeLoader(sampler, { ...options, ...changed }).epoch(0)) void batch;
     };
@@ -143,7 +143,7 @@ describe('NodeLoader', () => {
     await expect(run({ labels: new Int32Array(3) })).rejects.toThrow(/a label for node/);
   });
 
-  it('disposes x when the next batch is asked for, unless told not to', async () => {
+  it('disposes x when the next batch is requested, unless reuse is false', async () => {
     let last: Tensor | null = null;
     for await (const batch of new NodeLoader(sampler, options).epoch(0)) {
       expect(last?.isDisposed ?? true).toBe(true);
@@ -155,7 +155,7 @@ describe('NodeLoader', () => {
     expect(kept.every((x) => !x.isDisposed)).toBe(true);
   });
 
-  it('uses the memory of earlier batches again', async () => {
+  it('reuses the memory of earlier batches', async () => {
     const wide = fromTypedArray(new Float32Array(200 * 512), [200, 512]);
     const loader = new NodeLoader(sampler, { ...options, features: wide });
     for await (const batch of loader.epoch(0)) void batch;

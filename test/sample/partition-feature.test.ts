@@ -1,4 +1,4 @@
-/** Rows cut among workers by who asks for them: every row once, even shares, the right ones. */
+/** Rows assigned to workers by their requests: every row once, balanced, at the right worker. */
 import { partitionFeature } from 'skein/sample';
 import { Random } from 'skein/util';
 import { describe, expect, it } from 'vitest';
@@ -30,7 +30,7 @@ describe.each([2, 3, 4, 5, 6, 7, 8])('%i workers', (workers) => {
     }
   });
 
-  it('a node goes to the worker that alone asks for it', () => {
+  it('a node is assigned to the only worker that requests it', () => {
     const n = 40 * workers;
     const probs = Array.from({ length: workers }, (_, rank) =>
       Float64Array.from({ length: n }, (_, v) => (v % workers === rank ? 0.9 : 0)),
@@ -40,7 +40,7 @@ describe.each([2, 3, 4, 5, 6, 7, 8])('%i workers', (workers) => {
   });
 });
 
-it('keeps the rows of others that are asked for most', () => {
+it('caches the rows of others that are requested most', () => {
   const probs = randomProbs(3, 300, 7);
   const { parts, caches } = partitionFeature(probs, { chunk: 8, cacheSize: '1K', rowBytes: 64 });
   caches.forEach((ids, rank) => {
@@ -54,7 +54,7 @@ it('keeps the rows of others that are asked for most', () => {
   ]);
 });
 
-it('one worker has all, and mistakes are named', () => {
+it('one worker has all rows, and errors name the cause', () => {
   expect([...partitionFeature(randomProbs(1, 9)).parts[0]]).toEqual([...Array(9).keys()]);
   expect(() => partitionFeature([])).toThrow('the number of workers');
   expect(() => partitionFeature([[1, 1], [1]])).toThrow('expected 2 probabilities for probs[1], got 1');

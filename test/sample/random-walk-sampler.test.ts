@@ -9,7 +9,7 @@ import { samplerContract } from './sampler-contract.js';
 const graph = skewedGraph(200, 3000);
 
 describe('RandomWalkSampler', () => {
-  it('refuses bad options', () => {
+  it('rejects bad options', () => {
     const make = (options: RandomWalkSamplerOptions) => () => new RandomWalkSampler(graph, options);
     expect(make({ length: -1 })).toThrow(/length/);
     expect(make({ length: 3, walks: 0 })).toThrow(/walks/);
@@ -41,7 +41,7 @@ describe('RandomWalkSampler', () => {
     expect(() => walks.walk(3)).toThrow(/seed/);
   });
 
-  it('takes different walks from the same seed, the same whatever its place', () => {
+  it('takes different walks from the same seed, independent of its position', () => {
     const sampler = new RandomWalkSampler(graph, { length: 8, walks: 2, seed: 3 });
     const [a, b] = [sampler.sample([4, 9]), sampler.sample([9, 4])];
     expect(a.walk(0, 0)).not.toEqual(a.walk(0, 1));
@@ -49,7 +49,7 @@ describe('RandomWalkSampler', () => {
     expect(a.walk(1, 0)).toEqual(b.walk(0, 0));
   });
 
-  it('restarts as often as asked', () => {
+  it('restarts with the given probability', () => {
     const ring = Graph.fromEdges([0, 1, 2, 3, 4], [1, 2, 3, 4, 0], { numNodes: 5 });
     const walks = new RandomWalkSampler(ring, { length: 1, restart: 0.3 });
     let restarts = 0;

@@ -1,5 +1,5 @@
 /**
- * What every sampler promises, as one suite: a sample depends on (seed, epoch, step) and the seeds alone, whatever
+ * The contract of all samplers, as one suite: a sample depends on (seed, epoch, step) and the seeds alone, whatever
  * computes it, wherever, and in whatever order; bad seeds are refused and leave the sampler usable.
  */
 
@@ -62,7 +62,7 @@ export function samplerContract<Seeds, Sample>(test: ContractCase<Seeds, Sample>
     expect(() => contents(make(1).sample(noSeeds, at))).not.toThrow();
   });
 
-  it('refuses ids that do not exist, and goes on', async () => {
+  it('rejects ids that do not exist, and stays usable', async () => {
     const sampler = make(1);
     const before = contents(sampler.sample(seeds, at));
     expect(() => sampler.sample(badSeeds, at)).toThrow(ValueError);
@@ -70,7 +70,7 @@ export function samplerContract<Seeds, Sample>(test: ContractCase<Seeds, Sample>
     expect(contents(sampler.sample(seeds, at))).toEqual(before);
   });
 
-  it('refuses a step or an epoch that is no count', () => {
+  it('rejects a step or an epoch that is not a count', () => {
     expect(() => make(1).sample(seeds, { step: -1 })).toThrow(/step/);
     expect(() => make(1).sample(seeds, { step: 0.5 })).toThrow(/step/);
     expect(() => make(1).sample(seeds, { epoch: Number.NaN, step: 0 })).toThrow(/epoch/);

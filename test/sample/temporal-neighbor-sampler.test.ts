@@ -49,7 +49,7 @@ function expectAll(facts: Iterable<[holds: boolean, what: string]>): void {
   for (const [holds, what] of facts) if (!holds) expect.fail(what);
 }
 
-/** What holds for every hop, whatever the strategy. */
+/** Checks the invariants of every hop, for any strategy. */
 function expectSoundHop(hop: TemporalHop, events: Stream, propTime: boolean, unique: boolean): void {
   expect(hop.srcNodes.subarray(0, hop.numDst)).toEqual(hop.dstNodes);
   expect(hop.srcTimes.subarray(0, hop.numDst)).toEqual(hop.dstTimes);
@@ -229,7 +229,7 @@ describe('check 1: draws', () => {
   }
   const past = bruteForcePast(stream, 1, stream.time[900]).map(([, row]) => row);
 
-  /** Chi-square against shares; its mean is the degrees of freedom k, its deviation √(2k). */
+  /** Chi-square against fractions; its mean is the degrees of freedom k, its deviation √(2k). */
   function expectShares(counts: Map<number, number>, shares: number[], draws: number): void {
     let chi = 0;
     for (const [i, row] of past.entries()) {
@@ -260,7 +260,7 @@ describe('check 1: draws', () => {
     );
   });
 
-  it('gives the same (node, time) the same draw wherever it stands, another in another hop', () => {
+  it('gives the same (node, time) the same draw at any position, another in another hop', () => {
     const sampler = new TemporalNeighborSampler(graph, {
       fanouts: [6, 6],
       strategy: 'uniform',
@@ -336,7 +336,7 @@ describe('TemporalNeighborSampler', () => {
     expect([...hop.sources]).toEqual([3, 3, 4, 3]);
   });
 
-  it('check 19: fractions of a second in Unix time are told apart', () => {
+  it('check 19: fractions of a second in Unix time are distinguished', () => {
     const base = 1.6e9;
     const late = new TemporalGraph({ src: [0, 0], dst: [1, 2], time: [base, base + 0.25] });
     const sampler = new TemporalNeighborSampler(late, { fanouts: [5] });
@@ -396,7 +396,7 @@ describe('TemporalNeighborSampler', () => {
     for (const [i, sample] of got.entries()) expect(bytes(sample).equals(wanted[i])).toBe(true);
   });
 
-  it('refuses wrong options and seeds by name', () => {
+  it('rejects wrong options and seeds with errors that name them', () => {
     const make = (options: object) => () => new TemporalNeighborSampler(graph, { fanouts: [2], ...options });
     expect(make({ strategy: 'latest' })).toThrow(
       /recent, uniform, weighted, identity for strategy, got "latest"/,

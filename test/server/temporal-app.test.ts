@@ -1,4 +1,4 @@
-/** The HTTP server over a temporal model: every route, everything that can be wrong with a request, and who it listens to. */
+/** The HTTP server over a temporal model: every route, every invalid request, and the hosts it answers to. */
 import { request } from 'node:http';
 import { networkInterfaces } from 'node:os';
 import type { EventNodes } from 'skein/data';
@@ -58,7 +58,7 @@ function newApp({ maxBody, growNodes = false }: { maxBody?: number; growNodes?: 
 const features = [[0.1, 0.2, 0.3]];
 
 describe('routes', () => {
-  test('/status tells of the stream and of latencies', async () => {
+  test('/status reports the stream and latencies', async () => {
     const { ask, graph } = newApp();
     const { status, body } = await ask('/status');
     expect(status).toBe(200);
@@ -68,7 +68,7 @@ describe('routes', () => {
     });
   });
 
-  test('/events takes events, which then are waiting', async () => {
+  test('/events accepts events, which then wait', async () => {
     const { ask, graph } = newApp();
     const t = graph.lastTime;
     const events = { src: [1, 2], dst: [15, 16], time: [t, t + 5], features: [...features, ...features] };
@@ -100,7 +100,7 @@ describe('routes', () => {
     expect((await ask('/status')).body).toMatchObject({ waiting: 0, latency_ms: { count: 6 } });
   });
 
-  test('/recommend gives the best destinations, the best first', async () => {
+  test('/recommend returns the best destinations, the best first', async () => {
     const { ask, scorer } = newApp();
     const { body } = await ask('/recommend', { src: 3, k: 3 });
     const logits = scorer.score([3], destinations);
@@ -126,7 +126,7 @@ describe('routes', () => {
     expect(() => one.scorer.score('1' as never, [15])).toThrow(/a node or a list of nodes for src, got "1"/);
   });
 
-  test('nodes are called as in the event file, and new ones are refused by name', async () => {
+  test('nodes have the names of the event file, and new ones are rejected with an error that names them', async () => {
     const made = newScorer();
     const names = Array.from({ length: numNodes }, (_, i) => (i < numUsers ? `u${i}` : `i${i - numUsers}`));
     const nodes: EventNodes = {
@@ -156,7 +156,7 @@ describe('routes', () => {
     );
   });
 
-  test('new nodes can be scored once they came', async () => {
+  test('new nodes can be scored after their first event', async () => {
     const { ask, graph } = newApp({ growNodes: true });
     expect((await ask('/score', { src: 40, dst: [15] })).status).toBe(400);
     await ask('/events', { src: [40], dst: [15], time: [graph.lastTime + 1], features });
@@ -165,7 +165,7 @@ describe('routes', () => {
   });
 });
 
-describe('what is refused leaves everything as it was', () => {
+describe('a rejected request changes nothing', () => {
   const late = 1e6;
   const good = { src: [1], dst: [15], time: [late], features };
   const two = (change: object) => ({
@@ -185,7 +185,7 @@ describe('what is refused leaves everything as it was', () => {
     ['a negative id', '/events', two({ dst: [15, -1] }), /dst\.1/],
     ['a word for an id', '/events', two({ src: [1, '2'] }), /src\.1/],
     [
-      'an id that is no node',
+      'an id that is not a node',
       '/events',
       two({ dst: [15, numNodes] }),
       /^events: .*for dst.*20.* Use nodes that the model was trained with; GET \/status/,
@@ -216,7 +216,7 @@ describe('what is refused leaves everything as it was', () => {
       /^0\.time: expected a finite number, got nothing/,
     ],
     [
-      'an event with a strange key',
+      'an event with a unknown key',
       '/events',
       { src: 1, dst: 15, when: 3 },
       /^when: expected one of the keys src, dst, time/,
@@ -337,7 +337,7 @@ describe('serving', () => {
     open.push(server);
     return { ...made, ...server };
   }
-  /** Like a browser that was told a wrong name of the server. */
+  /** Like a browser that uses a wrong name of the server. */
   const statusWith = (url: string, name: string): Promise<number | undefined> =>
     new Promise((resolve, reject) => {
       const { hostname, port } = new URL(url);
@@ -364,7 +364,7 @@ describe('serving', () => {
       await expect(fetch(`http://${outside.address}:${port}/status`)).rejects.toThrow();
   });
 
-  test('takes waiting events into memory while nobody asks', async () => {
+  test('applies waiting events to memory while there are no requests', async () => {
     const { url, scorer, graph } = await served();
     const body = JSON.stringify({ src: [1], dst: [15], time: [graph.lastTime + 1], features });
     expect((await fetch(`${url}/events`, { method: 'POST', body })).status).toBe(200);
@@ -373,7 +373,7 @@ describe('serving', () => {
     expect(scorer.numWaiting).toBe(0);
   });
 
-  test('answers many at once', async () => {
+  test('answers concurrent requests', async () => {
     const { url } = await served();
     const body = JSON.stringify({ src: 1, dst: [15, 16] });
     const answers = await Promise.all(
@@ -382,7 +382,7 @@ describe('serving', () => {
     expect(new Set(answers).size).toBe(1);
   });
 
-  test('a port that is taken is told of', async () => {
+  test('a port that is in use is named', async () => {
     const { url } = await served();
     const port = Number(new URL(url).port);
     await expect(served({ port })).rejects.toThrow(

@@ -105,7 +105,7 @@ export async function temporalState(directory: string, name = ''): Promise<Recor
 }
 
 /** How a finished run was judged. */
-export function judgement(directory: string): unknown {
+export function finalMetrics(directory: string): unknown {
   const { best, validation, test, epochs } = JSON.parse(
     readFileSync(join(directory, 'done.json'), 'utf8'),
   ) as Record<string, unknown>;

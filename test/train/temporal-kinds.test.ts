@@ -18,7 +18,7 @@ import { evaluateEventRun } from '#internal/train/tasks/events/evaluate-event-ru
 import { type OpenedStream, openStream } from '#internal/train/tasks/events/open-stream.js';
 import { loadTemporalConfig } from '#internal/train/tasks/events/run-config.js';
 import { isWide } from '../wide.js';
-import { jodieText, judgement, temporalRun, temporalState } from './temporal-files.js';
+import { finalMetrics, jodieText, temporalRun, temporalState } from './temporal-files.js';
 import { scratch } from './tiny.js';
 
 const folder = scratch();
@@ -103,7 +103,7 @@ describe.each(kinds)('%s', (kind) => {
     await cutOff(given, 4, [often, '--training.resume_training=true']);
     expect((await temporalRun(given.file, [often, '--training.resume_training=true'])).test).toEqual(metrics);
     expect(await temporalState(given.at)).toEqual(await temporalState(whole.at));
-    expect(judgement(given.at)).toEqual(judgement(whole.at));
+    expect(finalMetrics(given.at)).toEqual(finalMetrics(whole.at));
   });
 
   test('evaluation, description and answers of a finished run', async () => {

@@ -16,8 +16,8 @@ import { RunDirectory } from '#internal/train/run/run-directory.js';
 import { root, skein } from '../programs.js';
 import { isWide, wide } from '../wide.js';
 import {
+  finalMetrics,
   jodieText,
-  judgement,
   type ModelName,
   modelFiles,
   snapText,
@@ -78,7 +78,7 @@ describe.each(Object.keys(modelFiles) as ModelName[])('%s', (model) => {
       const rest = await temporalRun(given.file, [often, resume]);
       expect(rest.test).toEqual(metrics);
       expect(await temporalState(given.at)).toEqual(wanted);
-      expect(judgement(given.at)).toEqual(judgement(whole.at));
+      expect(finalMetrics(given.at)).toEqual(finalMetrics(whole.at));
     }
   });
 
@@ -88,7 +88,7 @@ describe.each(Object.keys(modelFiles) as ModelName[])('%s', (model) => {
     await temporalRun(given.file, ['--train.epoch=2']);
     await temporalRun(given.file, ['--train.epoch=3', resume]);
     expect(await temporalState(given.at)).toEqual(await temporalState(whole.at));
-    expect(judgement(given.at)).toEqual(judgement(whole.at));
+    expect(finalMetrics(given.at)).toEqual(finalMetrics(whole.at));
   };
   if (isWide || model === 'tgn') test('two epochs and one more are three', oneMore);
 });
@@ -99,11 +99,11 @@ test('more epochs go on from the last one also when an earlier one was best', as
   const [whole, given] = [prepare('tgn'), prepare('tgn')];
   await temporalRun(whole.file, fast);
   await temporalRun(given.file, [...fast, '--train.epoch=3']);
-  const { best } = judgement(given.at) as { best: { epoch: number } };
+  const { best } = finalMetrics(given.at) as { best: { epoch: number } };
   expect(best.epoch).toBeLessThan(3);
   await temporalRun(given.file, [...fast, resume]);
   expect(await temporalState(given.at)).toEqual(await temporalState(whole.at));
-  expect(judgement(given.at)).toEqual(judgement(whole.at));
+  expect(finalMetrics(given.at)).toEqual(finalMetrics(whole.at));
 });
 
 test('a stream that begins before 0, in SNAP’s format, is trained and tested', async () => {
@@ -279,7 +279,7 @@ describe('a process', () => {
       expect(existsSync(join(given.at, 'last', 'model.safetensors'))).toBe(true);
       await temporalRun(given.file, [...long, often, resume]);
       expect(await temporalState(given.at)).toEqual(await temporalState(whole.at));
-      expect(judgement(given.at)).toEqual(judgement(whole.at));
+      expect(finalMetrics(given.at)).toEqual(finalMetrics(whole.at));
     },
     240_000,
   );

@@ -1,6 +1,6 @@
 /**
- * Runs a case on one machine and on this worker's part, and says where results or gradients differ. The value that gradients
- * are taken of is the same: the sum of all outputs times fixed factors.
+ * Runs a case on one machine and on this worker's partition, and returns where results or gradients differ. Gradients
+ * are those of the sum of all outputs times fixed factors.
  */
 import type { Communicator, DistributedGraph } from 'skein/dist';
 import type { Graph, MessageGraph } from 'skein/graph';

@@ -1,6 +1,6 @@
 /**
- * One rank of the tests of what graphs on shards are and promise: counts, degrees, scopes, ids, errors, the same bits again,
- * rounds and bytes. Prints one JSON line for each case, with what went wrong or nothing.
+ * One rank of the tests of graphs on shards: counts, degrees, scopes, ids, errors, the same bits again, rounds and
+ * bytes. Prints one JSON line per case, with the error or nothing.
  */
 import assert from 'node:assert/strict';
 import {
@@ -173,7 +173,7 @@ const cases: Readonly<Record<string, () => void>> = {
     });
     assert.ok(!('x' in h.nodes('paper')));
   },
-  'wrong use is refused by name'() {
+  'wrong use throws errors that name it'() {
     const graph = constructFullGraph(pd, { comm });
     assert.equal(graph.to('cpu'), graph);
     assert.throws(() => graph.to('gpu'), /GraphShardManager: expected 'cpu' for device/);

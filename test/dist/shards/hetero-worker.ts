@@ -30,7 +30,7 @@ import { partitionHetero } from './partitioned.js';
 
 type Floats = Float32Array | Float64Array;
 type ByType<T> = Readonly<Record<string, T>>;
-/** What layers of this test take: a graph on one machine or a part of one. */
+/** The graphs that layers of this test take: on one machine, or one worker's partition. */
 type AnyGraph = Pick<
   HeteroDistributedGraph,
   'canonical' | 'numSrcNodes' | 'numDstNodes' | 'joinRelations' | 'relation' | 'multiUpdateAll' | 'localScope'

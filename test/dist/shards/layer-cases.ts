@@ -51,7 +51,7 @@ function twice<L extends Module>(
   };
 }
 
-/** Dropout must drop the same of nodes and edges however the graph is cut. */
+/** Dropout must drop the same nodes and edges for any partitioning. */
 const droppingCases: readonly LayerCase[] = [
   twice(
     'GATConv with dropout',

@@ -120,7 +120,7 @@ function modes(
   };
 }
 
-/** Compares a mode with one machine; gives what differs. */
+/** Compares a mode with one machine; returns the differences. */
 function compare(
   each: LayerCase,
   dtype: FloatDType,

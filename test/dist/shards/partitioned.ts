@@ -1,6 +1,6 @@
 /**
- * For tests: what each worker would hold of a graph, made in memory from the part of each node, and the way between rows of
- * workers and those of the whole graph.
+ * For tests: the data of each worker of a graph, made in memory from the partition of each node, and the mapping
+ * between rows of workers and those of the whole graph.
  */
 import { PartitionBook, type PartitionData, type ShardEdgesAndFeatures } from 'skein/dist';
 import type { Graph, HeteroGraph } from 'skein/graph';

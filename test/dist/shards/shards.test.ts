@@ -1,6 +1,6 @@
 /**
- * Graphs spread over workers against one machine: every operation and layer in every mode, results and all gradients, with 1 to 8
- * workers. One job runs a whole table; what differs is printed by its workers.
+ * Distributed graphs against one machine: every operation and layer in every mode, results and all gradients, with 1 to
+ * 8 workers. One job runs a whole table; its workers print the differences.
  */
 import { describe, expect, it } from 'vitest';
 import { workerCounts } from '../worker-counts.js';

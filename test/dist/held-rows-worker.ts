@@ -1,4 +1,7 @@
-/** One rank of the test of what workers hold: opens the storage of each configuration of a file and says how much is here. */
+/**
+ * One rank of the test of the rows that workers hold: opens the storage of each configuration of a file and prints its
+ * size here.
+ */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

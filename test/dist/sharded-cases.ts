@@ -1,4 +1,4 @@
-/** Cases of graphs whose edges many workers hold together. All ranks run a case together. */
+/** Cases of graphs whose edges are sharded over workers. All ranks run a case together. */
 
 import assert from 'node:assert/strict';
 import type { Communicator } from 'skein/dist';
@@ -68,7 +68,7 @@ async function open(
   return { spread, samplers: [here, new LayeredNeighborSampler(spread, options)] };
 }
 
-/** Everything that layers ask of a sample. */
+/** The data of a sample that layers use. */
 function told(graph: DenseSample, { incoming, outgoing }: { incoming: boolean; outgoing: boolean }): object {
   const side = (isIncoming: boolean) => [
     ...[graph.getEdges(isIncoming), graph.getEdgeIDs(isIncoming), graph.getNeighborOffsets(isIncoming)],
@@ -108,7 +108,7 @@ function sampleCase(typed: boolean, weighed: boolean, incoming: boolean, outgoin
       const sides = { incoming, outgoing };
       const { spread, samplers } = await open(comm, edgeList(typed, weighed), sides);
       assert.ok(spread.numLocalEdges <= Math.ceil(numEdges / comm.size));
-      // Every worker asks when it likes, and another number of times.
+      // Workers sample at different times, and different numbers of times.
       for (let step = 0; step <= comm.rank; step++) {
         const targets = targetsOf(comm.rank + step);
         const [here, there] = samplers.map((sampler) =>
@@ -140,7 +140,7 @@ function drawnBy(graph: DenseSample): Map<number, string> {
   return found;
 }
 
-export const spreadCases: readonly CommCase[] = [
+export const shardedCases: readonly CommCase[] = [
   sampleCase(false, false, true, false),
   sampleCase(true, false, true, true),
   sampleCase(false, true, false, true),
@@ -161,7 +161,7 @@ export const spreadCases: readonly CommCase[] = [
             if (alone.has(node) && alone.get(node) !== drawn) moved++;
           }
         }
-        // Without the batch some would draw otherwise: the case is one.
+        // Without the batch some would draw other edges: otherwise the case would test nothing.
         assert.ok(moved > 0);
       }
       comm.barrier();
@@ -169,7 +169,7 @@ export const spreadCases: readonly CommCase[] = [
     },
   },
   {
-    name: 'edges of nodes that are not there are refused',
+    name: 'edges of unknown nodes are rejected',
     async run(comm) {
       const edges = edgeList(false, false);
       edges.dst[17] = numNodes;
@@ -177,7 +177,7 @@ export const spreadCases: readonly CommCase[] = [
     },
   },
   {
-    name: 'rows are shared out evenly, also when there are fewer than workers',
+    name: 'rows are distributed evenly, also when there are fewer than workers',
     async run(comm) {
       for (const rows of [0, 2, 23]) {
         const store = await openShardedRows('rows', {

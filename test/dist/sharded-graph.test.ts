@@ -1,16 +1,19 @@
-/** Graphs whose edges many workers hold together, and what a run's worker holds: one worker here, several under mpirun. */
+/**
+ * Graphs whose edges are sharded over workers, and the rows that a worker of a run holds: one worker here, several
+ * under mpirun.
+ */
 import { writeFileSync } from 'node:fs';
 import { SelfCommunicator } from 'skein/dist';
 import { describe, expect, it } from 'vitest';
 import { randomRows, scratch, tinyConfig, writeDataset } from '../train/tiny.js';
 import { hasMpi, launch, withoutMpi } from './mpi-launch.js';
-import { spreadCases } from './spread-cases.js';
+import { shardedCases } from './sharded-cases.js';
 import { workerCounts } from './worker-counts.js';
 
 const folder = scratch();
 
 describe('one worker', () => {
-  it.each(spreadCases)('$name', async ({ run }) => {
+  it.each(shardedCases)('$name', async ({ run }) => {
     await run(new SelfCommunicator());
   });
 });
@@ -19,10 +22,14 @@ describe.skipIf(!hasMpi)(`MPI${withoutMpi}`, () => {
   it.each(workerCounts([3], [2]))(
     '%i ranks',
     async (ranks) => {
-      const { code, lines, err } = await launch(ranks, ['case-worker.ts', 'spread-cases.js', 'spreadCases']);
+      const { code, lines, err } = await launch(ranks, [
+        'case-worker.ts',
+        'sharded-cases.js',
+        'shardedCases',
+      ]);
       expect(lines.filter(({ error }) => error !== '')).toEqual([]);
       expect({ code, err }).toEqual({ code: 0, err: '' });
-      expect(lines.length).toBe(ranks * spreadCases.length);
+      expect(lines.length).toBe(ranks * shardedCases.length);
     },
     240_000,
   );
@@ -51,7 +58,7 @@ describe.skipIf(!hasMpi)(`MPI${withoutMpi}`, () => {
     const path = `${folder()}.json`;
     const configs = ['spread', 'replicated', 'auto'].map((kept) => config(kept));
     writeFileSync(path, JSON.stringify([...configs, config('spread', true)]));
-    const { code, lines, err } = await launch(2, ['spread-worker.ts', path]);
+    const { code, lines, err } = await launch(2, ['held-rows-worker.ts', path]);
     expect({ code, err }).toEqual({ code: 0, err: '' });
     const held = (run: number) => lines.filter((line) => 'run' in line && line.run === run);
     for (const rank of [0, 1]) {

@@ -1,6 +1,7 @@
 /**
- * Runs whose workers share out features and training edges: the bits of copies for every kind of batch, and the losses of
- * one worker up to rounding; they resume with another number of workers, and one process opens what they leave.
+ * Runs whose features and training edges are sharded over workers: the bits of replicated data for every kind of batch,
+ * and the losses of one worker up to rounding; they resume with another number of workers, and one process opens the
+ * results.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -69,7 +70,7 @@ const linksOf = (encoder: object, decoder: string) => ({
   model: { encoder, decoder: { type: decoder }, dense_optimizer: sgd(0.001) },
 });
 
-/** Every part of a sample that may lie with another worker has a case. */
+/** Every component of a sample that may be on another worker has a case. */
 const cases: Readonly<Record<string, readonly [dataset: string, more: object]>> = {
   'SAGE of three hops over features': [
     plainNodes,
@@ -87,7 +88,7 @@ const cases: Readonly<Record<string, readonly [dataset: string, more: object]>> 
       eval_neighbor_sampling: everyone(1),
     }),
   ],
-  'RGCN, relations both ways, embeddings beside features': [
+  'RGCN, relations in both directions, embeddings with features': [
     typedNodes,
     nodesOf({
       layers: [
@@ -135,7 +136,7 @@ const train = (workers: number, configs: readonly SkeinConfig[]) =>
   trainOn(workers, configs, `${folder()}.json`);
 const outcome = ({ losses, test, validation }: Told) => ({ losses, test, validation });
 
-describe.skipIf(!hasMpi)(`spread over workers${withoutMpi}`, () => {
+describe.skipIf(!hasMpi)(`sharded over workers${withoutMpi}`, () => {
   it.each(workerCounts([2], [3, 4]))(
     'with %i, every case has the bits of copies and the losses of one',
     async (workers) => {
