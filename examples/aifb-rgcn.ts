@@ -1,6 +1,6 @@
 /**
- * A relational GCN that finds the research group of 36 people in the RDF graph of an institute (AIFB): 8,285 entities, 45
- * relations, no features.
+ * A relational GCN that finds the research group of 36 people in the RDF graph of an institute (AIFB): 8,285 entities,
+ * 45 relations, no features.
  *   npm run example -- aifb-rgcn [--seed 3] [--json]
  */
 import { Graph, gnn, manualSeed, nn, trainNodeClassifier } from 'skein';
@@ -10,7 +10,7 @@ import { startExample } from './shared/report.js';
 const run = startExample(10);
 const data = await loadDataset('aifb');
 
-// Every fact also backwards, as a relation of its own.
+// Every fact also in reverse, as a separate relation.
 const count = data.relations.length;
 const numNodes = data.entities.length;
 const graph = Graph.fromEdges([...data.src, ...data.dst], [...data.dst, ...data.src], { numNodes });
@@ -22,7 +22,7 @@ const optimizer = new nn.Adam(model.parameters(), { lr: 0.01 });
 run.done(
   await trainNodeClassifier({
     model,
-    // So few labels that all of them train: a fixed number of epochs and no validation, as in the paper.
+    // There are few labels, so all of them train: a fixed number of epochs and no validation, as in the paper.
     data: { ...data, graph, edgeData, features: null, splits: { ...data.splits, valid: new Int32Array(0) } },
     optimizer,
     epochs: 50,

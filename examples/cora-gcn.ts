@@ -1,5 +1,5 @@
 /**
- * A two-layer GCN on Cora, the citation graph every graph learner meets first: 2,708 papers, 7 topics.
+ * A two-layer GCN on Cora, the standard citation graph: 2,708 papers, 7 topics.
  *   npm run example -- cora-gcn [--seed 3] [--json]
  */
 import { gnn, manualSeed, nn, trainNodeClassifier } from 'skein';
@@ -12,7 +12,7 @@ const features = normalizeFeatures(data.features);
 
 manualSeed(run.seed);
 const model = new gnn.GCN([features.shape[1], 16, data.numClasses], { dropout: 0.5 });
-// As in the paper: weight decay on the first layer alone.
+// Weight decay on the first layer only, as in the paper.
 const [first, second] = model.layers;
 const optimizer = new nn.Adam(
   [{ params: first.parameters(), weightDecay: 5e-4 }, { params: second.parameters() }],

@@ -1,7 +1,7 @@
 /**
- * Link prediction put together by hand, with a decoder, a loss and a sampler of one's own.
+ * Link prediction with a custom decoder, loss and negative sampler, assembled from public components.
  *   npm run example -- custom-training [--seed 3] [--epochs 20] [--json]
- * Trains on UMLS from $SKEIN_DATA, or on a generated graph where that is not there.
+ * Trains on UMLS from $SKEIN_DATA, or on a generated graph if it is missing.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -32,7 +32,7 @@ import {
 import { Random } from 'skein/util';
 import { prepareLinks } from './shared/umls-or-generated.js';
 
-/** A relation scales and shifts: e ∘ a + b, then dot products. */
+/** Scales and shifts: e ∘ a + b, followed by dot products. */
 class AffineOperator extends RelationOperator {
   override relationWidth(dim: number): number {
     return 2 * dim;
@@ -59,7 +59,7 @@ class SoftMarginLoss extends LossFunction {
   }
 }
 
-/** Negatives that stand at the same end of some edge of the batch: of the right kind, mostly wrong. */
+/** Draws negatives from the same end of other edges of the batch: of the right type, and mostly not true edges. */
 class SameEndSampler extends NegativeSampler {
   readonly #random: Random;
   constructor(graphStorage: GraphModelStorage, seed: number) {

@@ -1,5 +1,5 @@
 /**
- * Learns how a karate club split from its friendships and the side of two members only (Zachary, 1977).
+ * Predicts how a karate club split, from its friendships and the side of two members (Zachary, 1977).
  *   npm run example -- karate-club [--seed 3] [--json]
  */
 import { parseArgs } from 'node:util';
@@ -75,5 +75,7 @@ if (values.json) console.log(JSON.stringify({ event: 'done', accuracy, wrong }))
 else {
   for (const [value, name] of ['the instructor (0)', 'the administrator (33)'].entries())
     console.log(`with ${name}: ${[...side.keys()].filter((i) => side[i] === value).join(' ')}`);
-  console.log(`right for ${(100 * accuracy).toFixed(1)} % of the ${members - 2} it was told nothing about`);
+  console.log(
+    `right for ${(100 * accuracy).toFixed(1)} % of the ${members - 2} members without a given label`,
+  );
 }

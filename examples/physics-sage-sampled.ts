@@ -1,5 +1,5 @@
 /**
- * GraphSAGE on sampled neighbourhoods: Coauthor Physics (34,493 authors, 5 fields), 20 training authors a field. The
+ * GraphSAGE on sampled neighbourhoods: Coauthor Physics (34,493 authors, 5 fields), 20 training authors per field. The
  * 8,415 keyword counts of each author stay sparse.
  *   npm run example -- physics-sage-sampled [--seed 3] [--json]
  */

@@ -1,5 +1,6 @@
 /**
- * A trained temporal model on a living stream: events come in, links are scored now; prints latency percentiles.
+ * A trained temporal model on a live stream: appends events, scores links at the current time, prints latency
+ * percentiles.
  *   npm run example -- temporal-online [run] [--json]
  * `run` is the directory of a finished temporal run; without one a small TGN is trained on CollegeMsg first.
  */
@@ -37,7 +38,7 @@ const { dstPool } = run.stream.data;
 const random = new Random(1);
 const any = (ids: Int32Array): number => ids[random.nextInt(ids.length)];
 
-// 2,000 times: ten new events, now and then a pass over memory, and one person with 100 candidates.
+// 2,000 times: ten new events, occasionally an update of the node memory, and one person with 100 candidates.
 let appendMs = 0;
 let advanceMs = 0;
 const [rounds, perRound] = [2000, 10];
@@ -47,7 +48,7 @@ for (let round = 0; round < rounds; round++) {
     src: past.map((row) => graph.src[row]),
     dst: past.map((row) => graph.dst[row]),
     time: Float64Array.from(past, () => graph.lastTime + 1),
-    // A stream with features of events wants them of new ones too.
+    // New events of a stream with event features need features too.
     ...(graph.featureWidth === 0 ? {} : { features: new Float32Array(perRound * graph.featureWidth) }),
   };
   let before = performance.now();
@@ -68,7 +69,7 @@ if (values.json) {
   console.log(JSON.stringify({ event: 'done', latency_ms: scorer.latency(), ...rates }));
 } else {
   console.log(`${appended} events appended: ${((1000 * appendMs) / appended).toFixed(2)} µs each`);
-  console.log(`taken into memory: ${((1000 * advanceMs) / appended).toFixed(1)} µs each`);
+  console.log(`added to node memory: ${((1000 * advanceMs) / appended).toFixed(1)} µs each`);
   const shown = { p50, p90, p99, max };
   const cells = Object.entries(shown).map(([name, ms]) => `${name} ${ms.toFixed(2)} ms`);
   console.log(`100 candidates scored: ${cells.join('  ')}`);

@@ -1,5 +1,5 @@
 /**
- * Learns to tell two noisy rings apart, saves the model and loads it again.
+ * Learns to separate two noisy rings, saves the model and loads it again.
  *   npm run example -- two-rings [--seed 3] [--json]
  */
 import { mkdtempSync, rmSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
- * The page of browser/serve: a random graph of four communities, neighbourhoods sampled batch by batch, GraphSAGE trained on
- * them. Shows what runs where, and the accuracy on nodes that it has not seen.
+ * The page of browser/serve: a random graph of four communities, neighbourhoods sampled batch by batch, GraphSAGE
+ * trained on them. Shows the device in use, and the accuracy on unseen nodes.
  */
 import { GraphSAGE } from 'skein/gnn';
 import { CGPUFeature, enableWebGpu, GPUSampler, type GpuDevice, HostSampler, openGpuDevice } from 'skein/gpu';
@@ -24,7 +24,7 @@ function say(text: string): void {
   document.querySelector('#log')?.append(`${text}\n`);
 }
 
-/** Nine of ten edges stay within a community; features are noise with a hint of it. */
+/** Generates a graph with nine of ten edges within a community, and noisy features that depend on it. */
 function makeGraph(): { graph: Graph; features: Tensor } {
   const random = new Random(1);
   const src: number[] = [];
@@ -44,7 +44,7 @@ function makeGraph(): { graph: Graph; features: Tensor } {
   };
 }
 
-/** The graphics processor, or null where there is none. */
+/** Returns the GPU, or null if there is none. */
 async function findDevice(): Promise<GpuDevice | null> {
   try {
     return await openGpuDevice();
@@ -55,7 +55,7 @@ async function findDevice(): Promise<GpuDevice | null> {
   }
 }
 
-/** Everything on the device: neighbourhoods, rows of features, the model. Without one, all of it on the CPU. */
+/** Runs everything on the device: neighbourhoods, rows of features, the model. Without a device, on the CPU. */
 async function main(): Promise<void> {
   const { graph, features } = makeGraph();
   const gpu = await findDevice();
@@ -105,7 +105,7 @@ function report(scores: Tensor): void {
   const guesses = scores.argmax().dataSync();
   const unseen = nodes.filter((v) => !isTraining(v));
   const right = unseen.filter((v) => guesses[v] === labels[v]).length;
-  say(`accuracy on ${unseen.length} nodes not seen: ${((100 * right) / unseen.length).toFixed(1)} %`);
+  say(`accuracy on ${unseen.length} unseen nodes: ${((100 * right) / unseen.length).toFixed(1)} %`);
 }
 
 main().catch((error) => say(String(error)));

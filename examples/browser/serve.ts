@@ -2,8 +2,8 @@
  * Trains a graph network in a web page: bundles page.ts and serves it on this machine.
  *   npm run example -- browser/serve [--port 8080]
  *
- * Pages on localhost may use WebGPU; elsewhere it takes https. The two headers isolate the page, so that it may share memory
- * with workers.
+ * Pages on localhost may use WebGPU; elsewhere it takes https. The two headers isolate the page, so that it may share
+ * memory with workers.
  */
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -16,7 +16,7 @@ const here = (name: string): string => fileURLToPath(new URL(name, import.meta.u
 
 const bundle = await build({
   entryPoints: [here('page.ts')],
-  // The sources of this checkout; a project that has installed Skein leaves these two lines out.
+  // The sources of this checkout; a project that has installed Skein omits these two lines.
   alias: { skein: here('../../src') },
   ignoreAnnotations: true,
   ...{ bundle: true, format: 'esm', target: 'es2022', write: false },

@@ -1,7 +1,7 @@
 /**
- * A two-layer GCN trained on the graphics processor: the model and every step on the device, the graph uploaded once.
+ * A two-layer GCN trained on the GPU: the model and every step on the device, the graph uploaded once.
  *   npm run example -- gpu/cora-gcn-webgpu [--seed 3] [--json]
- * On Cora from $SKEIN_DATA, or on a generated graph where that is not there. A software adapter computes the same, slowly.
+ * On Cora from $SKEIN_DATA, or on a generated graph if it is missing. A software adapter gives the same results, slowly.
  */
 import { gnn, manualSeed, nn, noGrad, scope, Tensor } from 'skein';
 import { normalizeFeatures } from 'skein/data';
@@ -17,12 +17,12 @@ const scaled = normalizeFeatures(data.features);
 const device = await enableWebGpu();
 const { gpu } = device;
 console.error(
-  `${gpu.info.description}${gpu.isSoftware ? ' (software: right, but slower than the CPU)' : ''}`,
+  `${gpu.info.description}${gpu.isSoftware ? ' (software adapter: correct, but slower than the CPU)' : ''}`,
 );
 
 manualSeed(run.seed);
 const model = new gnn.GCN([scaled.shape[1], 16, data.numClasses], { dropout: 0.5 }).to('webgpu');
-// A sparse matrix stays in memory; what it multiplies decides where.
+// A sparse matrix stays in memory; the dense operand decides the device.
 const features = scaled instanceof Tensor ? scaled.to('webgpu') : scaled;
 const [first, second] = model.layers;
 const optimizer = new nn.Adam(
@@ -32,8 +32,8 @@ const optimizer = new nn.Adam(
 const mask = Uint8Array.from(labels, () => 0);
 for (const node of splits.train) mask[node] = 1;
 
-/** What the model says of every node, without dropout. Values of a device are awaited. */
-async function guesses(): Promise<ArrayLike<number>> {
+/** Returns the model's prediction for every node, without dropout. Values of a device are awaited. */
+async function predict(): Promise<ArrayLike<number>> {
   model.eval();
   const classes = noGrad(() => scope(() => model.forward(graph, features).argmax(1)));
   model.train();
@@ -43,14 +43,14 @@ async function guesses(): Promise<ArrayLike<number>> {
 }
 
 async function accuracy(nodes: Int32Array): Promise<number> {
-  const guessed = await guesses();
+  const guessed = await predict();
   return nodes.filter((node) => guessed[node] === labels[node]).length / nodes.length;
 }
 
 const start = performance.now();
 const epochs = 20;
 for (let epoch = 1; epoch <= epochs; epoch++) {
-  // A scope gives the memory of a step back at its end.
+  // A scope frees the memory of a step at its end.
   const loss = scope(() => {
     optimizer.zeroGrad();
     const value = nn.crossEntropy(model.forward(graph, features), labels, { mask });

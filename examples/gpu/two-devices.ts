@@ -47,7 +47,10 @@ gpu.destroy();
 const shares = Array.from({ length: devices }, (_, i) => i);
 const start = makeModel(sizes, seed);
 
-/** The parameters after training on all devices, or on one that takes all shares; every worker must have the same. */
+/**
+ * Returns the parameters after training on all devices, or on one that takes all shares; they must be equal on all
+ * workers.
+ */
 async function trainOn(count: number): Promise<Float32Array[]> {
   const gradients = gradientMemory(count, start.parameters());
   const tasks: DeviceTask[] = Array.from({ length: count }, (_, rank) => ({
@@ -57,7 +60,7 @@ async function trainOn(count: number): Promise<Float32Array[]> {
   const results = await Promise.all(tasks.map(startDeviceWorker));
   for (const { rank, parameters } of results)
     if (difference(parameters, results[0].parameters) !== 0)
-      throw new Error(`rank ${rank} has another model`);
+      throw new Error(`rank ${rank} has a different model`);
   return [...results[0].parameters];
 }
 
@@ -67,7 +70,7 @@ function difference(a: readonly Float32Array[], b: readonly Float32Array[]): num
   );
 }
 
-/** On the nodes that were not trained on. */
+/** Returns the accuracy on the nodes that were not trained on. */
 function accuracy(parameters: readonly Float32Array[]): number {
   const model = makeModel(sizes, seed);
   for (const [i, value] of model.parameters().entries())

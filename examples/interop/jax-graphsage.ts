@@ -1,6 +1,6 @@
 /**
- * A GraphSAGE written in jax-js, fed by Skein: Skein samples neighbourhoods of Cora and gathers features, jax-js compiles
- * one training step for all batches. Batches are padded to one shape, because jax-js compiles for shapes.
+ * A GraphSAGE written in jax-js with data from Skein: Skein samples neighbourhoods of Cora and gathers features, jax-js
+ * compiles one training step for all batches. Batches are padded to one shape, because jax-js compiles for shapes.
  *   npm run example -- interop/jax-graphsage [--seed 3] [--json]
  */
 import * as jax from '@jax-js/jax';
@@ -21,7 +21,7 @@ jax.defaultDevice('wasm');
 
 type Arrays = { [name: string]: jax.Array };
 
-/** The mean over neighbours as a matrix [destinations, sources], for rows up to the padded sizes. */
+/** Returns the mean over neighbours as a matrix [destinations, sources], for rows up to the padded sizes. */
 function meanMatrix(row: Int32Array, col: Int32Array, destinations: number, sources: number): jax.Array {
   const degree = new Int32Array(destinations);
   for (const v of col) degree[v]++;
@@ -36,7 +36,7 @@ function layer(h: jax.Array, own: jax.Array, neighbours: jax.Array, mean: jax.Ar
   return self.add(np.matmul(mean, np.matmul(h, neighbours)));
 }
 
-/** Scores of the seeds. Uses up its arguments, as functions of jax-js do. */
+/** Returns scores of the seeds. Consumes its arguments, as functions of jax-js do. */
 function forward(weights: Arrays, batch: Arrays): jax.Array {
   const hidden = jax.nn.relu(layer(batch.x, weights.own1, weights.neighbours1, batch.mean1));
   return layer(hidden, weights.own2, weights.neighbours2, batch.mean2);
@@ -52,7 +52,7 @@ function loss(weights: Arrays, batch: Arrays): jax.Array {
     .add(decay);
 }
 
-/** One step of Adam; the weights and both moments go in and come out. */
+/** One step of Adam: takes and returns the weights and both moments. */
 const trainStep = jax.jit(
   (weights: Arrays, means: Arrays, squares: Arrays, rates: jax.Array, batch: Arrays) => {
     const [value, gradients] = jax.valueAndGrad(loss)(jax.tree.ref(weights), batch);
@@ -72,8 +72,8 @@ const trainStep = jax.jit(
 );
 const scores = jax.jit(forward);
 
-/** Hands a sampled batch over, padded to `sizes` rows a hop: every array is a copy in the memory of jax-js. */
-function handOver(batch: Batch, sizes: readonly number[]): Arrays {
+/** Converts a sampled batch, padded to `sizes` rows per hop: every array is a copy in the memory of jax-js. */
+function toJaxArrays(batch: Batch, sizes: readonly number[]): Arrays {
   const [mean1, mean2] = batch.adjs().map((hop, i) => meanMatrix(hop.row, hop.col, sizes[i + 1], sizes[i]));
   return scope(() => {
     const x = zeros([sizes[0], features.shape[1]]);
@@ -103,7 +103,7 @@ const everything = new NeighborSampler(data.graph, { fanouts: [-1, -1] });
 
 async function accuracy(seeds: Int32Array): Promise<number> {
   const { numNodes } = data.graph;
-  const batch = handOver(everything.sample(seeds), [numNodes, numNodes, seeds.length]);
+  const batch = toJaxArrays(everything.sample(seeds), [numNodes, numNodes, seeds.length]);
   const guesses = await np.argmax(scores(jax.tree.ref(weights), batch), 1).data();
   return seeds.filter((node, i) => guesses[i] === data.labels[node]).length / seeds.length;
 }
@@ -120,7 +120,7 @@ const largest = (rows: (batch: Batch) => number) => Math.max(...batches.map(rows
 const sizes = [largest((b) => b.numNodes), largest((b) => b.nodesPerHop[0] + b.nodesPerHop[1]), train.length];
 for (let epoch = 1; epoch <= epochs; epoch++) {
   const rate = (0.02 * Math.sqrt(1 - 0.999 ** epoch)) / (1 - 0.9 ** epoch);
-  const batch = { ...handOver(batches[epoch - 1], sizes), classes: classes.ref };
+  const batch = { ...toJaxArrays(batches[epoch - 1], sizes), classes: classes.ref };
   const [value, ...state] = trainStep(weights, means, squares, np.array(rate), batch);
   [weights, means, squares] = state;
   const loss = (await value.data())[0];

@@ -1,6 +1,6 @@
 /**
- * A GraphSAGE trained here, run in onnxruntime: its scores agree. Trains on Cora (or generated communities when Cora is
- * not in $SKEIN_DATA), exports the model as ONNX and runs that in onnxruntime-web on WebAssembly.
+ * A GraphSAGE trained with Skein and run in onnxruntime: the scores agree. Trains on Cora (or generated communities when
+ * Cora is not in $SKEIN_DATA), exports the model as ONNX and runs that in onnxruntime-web on WebAssembly.
  *   npm run example -- interop/onnx-inference [--seed 3] [--json]
  */
 import * as ort from 'onnxruntime-web';

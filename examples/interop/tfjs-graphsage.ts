@@ -1,6 +1,6 @@
 /**
- * A GraphSAGE written in TensorFlow.js, fed by Skein: Skein samples neighbourhoods of Cora and gathers features,
- * TensorFlow.js (WebAssembly) trains. Nothing passes as JavaScript arrays; every batch is released.
+ * A GraphSAGE written in TensorFlow.js with data from Skein: Skein samples neighbourhoods of Cora and gathers features,
+ * TensorFlow.js (WebAssembly) trains. No data passes through JavaScript arrays; every batch is released.
  *   npm run example -- interop/tfjs-graphsage [--seed 3] [--json]
  */
 import { createRequire } from 'node:module';
@@ -12,7 +12,8 @@ import { TensorView, toTfjs } from 'skein/interop';
 import { loadPapers } from '../shared/cora-or-generated.js';
 import { startExample } from '../shared/report.js';
 
-// The package @tensorflow/tfjs brings the gradients along; beside the core alone they are written for bundlers.
+// The package @tensorflow/tfjs registers the gradients; with the core alone they are loaded through `require`, because
+// the ES module is written for bundlers.
 createRequire(import.meta.url)('@tensorflow/tfjs-core/dist/register_all_gradients.js');
 
 const run = startExample(10);
@@ -22,7 +23,7 @@ const features = scaled instanceof SparseMatrix ? scaled.toDense() : scaled;
 const { train, valid, test } = data.splits;
 await tf.setBackend('wasm');
 
-/** One hop as TensorFlow.js sees it: sources, destinations, and one over the neighbours of each destination. */
+/** One hop as TensorFlow.js tensors: sources, destinations, and 1 / number of neighbours of each destination. */
 interface Hop {
   readonly row: tf.Tensor1D;
   readonly col: tf.Tensor2D;
@@ -70,7 +71,7 @@ function forward(x: tf.Tensor2D, hops: readonly Hop[], dropout: number, seed: nu
   return h;
 }
 
-/** Samples around `seeds`, hands the batch over, and takes everything back when `use` has ended. */
+/** Samples around `seeds`, converts the batch, and releases everything when `use` has ended. */
 function withBatch<T>(
   sampler: NeighborSampler,
   seeds: Int32Array,

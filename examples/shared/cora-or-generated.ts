@@ -1,4 +1,4 @@
-/** Cora from $SKEIN_DATA; where that is not there, a graph of seven communities with noisy features. */
+/** Cora from $SKEIN_DATA or, if it is missing, a graph of seven communities with noisy features. */
 import { loadDataset, type NodeDataset, randomNodeSplit, stochasticBlockModel } from 'skein/data';
 import { StorageError } from 'skein/util';
 

@@ -1,6 +1,6 @@
 /**
- * The worker of gpu/two-devices: its own device, its own copy of the model and of the hot rows, and its share of every batch.
- * Graph and features lie once in memory that all workers share; gradients are averaged there.
+ * The worker of gpu/two-devices: has a separate device, copies of the model and of the hot rows, and a share of every
+ * batch. Graph and features are in memory that all workers share; gradients are averaged there.
  */
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 import { gnn, manualSeed, nn, scope } from 'skein';
@@ -16,12 +16,12 @@ import {
 import { mul } from 'skein/tensor';
 import { Random } from 'skein/util';
 
-/** Everything a worker is told. */
+/** The task of a worker. */
 export interface DeviceTask {
   readonly rank: number;
-  /** Every batch is cut into so many shares, whatever the number of devices. */
+  /** Number of shares of every batch, independent of the number of devices. */
   readonly numShares: number;
-  /** The shares that this worker takes. */
+  /** The shares of this worker. */
   readonly shares: readonly number[];
   readonly gradients: SharedArrayBuffer;
   readonly sampler: SharedSampler;
@@ -39,14 +39,14 @@ export interface DeviceResult {
   readonly parameters: readonly Float32Array[];
 }
 
-/** The model as every worker starts it. */
+/** Creates the initial model, equal on every worker. */
 export function makeModel(sizes: readonly number[], seed: number): gnn.GraphSAGE {
   manualSeed(seed);
   return new gnn.GraphSAGE(sizes);
 }
 
-/** Shares are contiguous; their sizes differ by one at most. */
-function cut(batch: Int32Array, numShares: number, share: number): Int32Array {
+/** Returns one share of a batch. Shares are contiguous; their sizes differ by at most one. */
+function takeShare(batch: Int32Array, numShares: number, share: number): Int32Array {
   const at = (i: number): number => Math.floor((batch.length * i) / numShares);
   return batch.subarray(at(share), at(share + 1));
 }
@@ -62,10 +62,10 @@ async function train(task: DeviceTask): Promise<DeviceResult> {
   const average = new GradientAverage(task.gradients, { rank, parameters: model.parameters() });
   try {
     for (let epoch = 0; epoch < task.epochs; epoch++) {
-      const order = shuffled(task.train, task.seed + epoch);
+      const order = shuffle(task.train, task.seed + epoch);
       for (let start = 0; start < order.length; start += batchSize) {
         const batch = order.subarray(start, start + batchSize);
-        const shares = task.shares.map((share) => cut(batch, task.numShares, share));
+        const shares = task.shares.map((share) => takeShare(batch, task.numShares, share));
         const size = shares.reduce((sum, seeds) => sum + seeds.length, 0);
         optimizer.zeroGrad();
         for (const [i, seeds] of shares.entries()) {
@@ -98,8 +98,8 @@ async function train(task: DeviceTask): Promise<DeviceResult> {
   }
 }
 
-/** The same order on every worker. */
-function shuffled(ids: Int32Array, seed: number): Int32Array {
+/** Shuffles ids, in the same order on every worker. */
+function shuffle(ids: Int32Array, seed: number): Int32Array {
   const order = ids.slice();
   const random = new Random(seed);
   for (let i = order.length - 1; i > 0; i--) {
@@ -109,9 +109,9 @@ function shuffled(ids: Int32Array, seed: number): Int32Array {
   return order;
 }
 
-/** Starts a worker on this file; its result, or its error. */
+/** Starts a worker on this file; resolves with its result or rejects with its error. */
 export function startDeviceWorker(task: DeviceTask): Promise<DeviceResult> {
-  // A worker does not know the loader of TypeScript, so it is registered there first.
+  // A worker does not inherit the TypeScript loader, so it is registered there first.
   const start = `import('tsx/esm/api').then(({ register }) => (register(), import(${JSON.stringify(import.meta.url)})))`;
   return new Promise((resolve, reject) => {
     const worker = new Worker(start, { eval: true, workerData: task });

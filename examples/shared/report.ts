@@ -1,4 +1,4 @@
-/** What the examples share: their two options, and progress for people or as one JSON object a line. */
+/** Common code of the examples: their two options, and progress as text or as one JSON object per line. */
 import { parseArgs } from 'node:util';
 import type { EpochRecord, NodeClassifierResult } from 'skein';
 
@@ -6,7 +6,7 @@ export interface ExampleRun {
   readonly seed: number;
   onEpoch(record: EpochRecord): void;
   done(result: NodeClassifierResult): void;
-  /** The last line of an example with results of its own: as text, or all of them as JSON. */
+  /** Prints the last line of an example with custom results: as text, or all of them as JSON. */
   finish<Results extends object>(results: Results, text: (results: Results) => string): void;
 }
 
@@ -38,7 +38,7 @@ function readArguments(): { seed: number; json: boolean } {
   }
 }
 
-/** Nothing where there are no validation nodes. */
+/** Returns '' if there are no validation nodes. */
 const validation = (accuracy: number): string =>
   Number.isNaN(accuracy) ? '' : `, validation ${(100 * accuracy).toFixed(1)} %`;
 

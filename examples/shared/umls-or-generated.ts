@@ -1,17 +1,17 @@
-/** UMLS from $SKEIN_DATA as a prepared directory; where that is not there, a graph with something to learn. */
+/** UMLS from $SKEIN_DATA as a prepared directory or, if it is missing, a generated graph with structure to learn. */
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { prepareDataset, preprocess } from 'skein/data';
 import { Random } from 'skein/util';
 
-/** Prepares into `folder`/data; gives what it is. */
+/** Prepares the dataset in `folder`/data and returns which one it is. */
 export async function prepareLinks(folder: string): Promise<'umls' | 'generated'> {
   const outputDir = join(folder, 'data');
   if (existsSync(join(process.env['SKEIN_DATA'] ?? './data', 'umls'))) {
     await prepareDataset('umls', { outputDir, download: false });
     return 'umls';
   }
-  // Relation r leads from group g of the nodes to group g + r; half of those edges are there.
+  // Relation r leads from group g of the nodes to group g + r; half of those edges exist.
   const random = new Random(1);
   const lines: string[] = [];
   for (let src = 0; src < 100; src++)

@@ -1,6 +1,6 @@
 /**
- * A kind of temporal model of one's own: learned rows of sources and destinations, and how often a destination was met so
- * far, which events change.
+ * A custom type of temporal model: learned rows of sources and destinations, and the number of past events of a
+ * destination, which events update.
  *   skein train examples/temporal-plugin/taste.yaml --plugin examples/temporal-plugin/taste.mjs
  */
 export default ({ registerTemporalModel, nn, tensor, settings }) => {
@@ -23,7 +23,7 @@ export default ({ registerTemporalModel, nn, tensor, settings }) => {
       return { positive: this.pairs(src, dst), negative: this.pairs(sources, negatives) };
     }
 
-    /** Logits of pairs [n]. */
+    /** Returns logits of pairs [n]. */
     pairs(src, dst) {
       const met = Float32Array.from(dst, (node) => Math.log1p(this.counts.met[node]));
       const popularity = this.popularity.forward(tensor.tensor(met, { shape: [met.length, 1] }));
@@ -32,7 +32,7 @@ export default ({ registerTemporalModel, nn, tensor, settings }) => {
     }
   }
 
-  /** How often each node was met: committed after every step, saved in checkpoints. */
+  /** Number of past events of each node: committed after every step, saved in checkpoints. */
   class Counts {
     name = 'counts';
 
