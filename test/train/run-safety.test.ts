@@ -82,7 +82,7 @@ describe('a run is tied to what it was trained on', () => {
     const path = join(directory, 'full_config.yaml');
     const text = readFileSync(path, 'utf8');
     writeFileSync(path, text.slice(0, text.indexOf('evaluation:')));
-    await expect(openRun(directory)).rejects.toThrow('got one that was changed or cut');
+    await expect(openRun(directory)).rejects.toThrow('got one that was changed or truncated');
     writeFileSync(path, '');
     await expect(run(later(config))).rejects.toThrow(
       `${path}: expected the configuration as the run wrote it`,

@@ -1,4 +1,4 @@
-/** The node table in checkpoints: where its files are, and how a new run takes over those of another. */
+/** The node table in checkpoints: the location of its files, and starting a new run from the files of another. */
 import { existsSync } from 'node:fs';
 import { copyFile, mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -8,17 +8,17 @@ import { checkManifest } from '../../storage/table-manifest.js';
 import { StateError } from '../../util/errors.js';
 import { latestCheckpoint, modelFile, type RunRecord, readRecord } from './run-record.js';
 
-/** Where the table of a run lies. */
+/** Returns the folder of a run's table. */
 export function tableFolder(directory: string): string {
   return join(directory, 'table');
 }
 
-/** The table that a checkpoint keeps; null when it has none. */
+/** Returns the table manifest of a checkpoint, or null if it has none. */
 export function tableOf(record: RunRecord | null): TableManifest | null {
   return (record?.state['table'] ?? null) as TableManifest | null;
 }
 
-/** Copies a checkpoint (a folder of one, or a run's) with its table into a new run, as the state to start from. */
+/** Copies a checkpoint (its folder, or that of a run) and its table into a new run as the initial state. */
 export async function adoptCheckpoint(from: string, to: string): Promise<RunRecord> {
   const direct = existsSync(join(from, modelFile));
   const latest = direct ? null : await latestCheckpoint(from);
@@ -30,7 +30,7 @@ export async function adoptCheckpoint(from: string, to: string): Promise<RunReco
   const record = await readRecord(folder);
   const table = tableOf(record);
   if (table !== null) {
-    // Names of files follow from it: a number that is none could lead out of the run.
+    // File names are derived from it: anything but a number could lead out of the run.
     checkManifest(table);
     const run = existsSync(tableFolder(folder)) ? folder : join(folder, '..');
     await mkdir(tableFolder(to), { recursive: true });

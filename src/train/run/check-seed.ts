@@ -1,4 +1,4 @@
-/** Whether a checkpoint is of this run and not of another with the same model and dataset: a run keeps its seed. */
+/** Tells checkpoints of this run from those of other runs with the same model and dataset: a run keeps its seed. */
 import { StateError } from '../../util/errors.js';
 import type { RunRecord } from './run-record.js';
 
@@ -10,14 +10,14 @@ export function checkSeed(folder: string, record: RunRecord, key: string, seed: 
   );
 }
 
-/** What a run knows of itself to tell its checkpoints from those of others. */
+/** The properties of a run that identify its checkpoints. */
 interface Owner {
   readonly seed: number;
   readonly seedKey: string;
   check(folder: string, record: RunRecord): void;
 }
 
-/** Refuses a checkpoint of another run, dataset or model. */
+/** Throws for a checkpoint of another run, dataset or model. */
 export function checkOwn(owner: Owner, folder: string, record: RunRecord): void {
   checkSeed(folder, record, owner.seedKey, owner.seed);
   owner.check(folder, record);

@@ -1,8 +1,8 @@
 /**
  * Checkpoints of a run: parameters, optimiser, the state of the task and the record of the run, in one file with one
- * checksum, so that they always belong together. A table is not copied: its files stay as long as a checkpoint names them.
+ * checksum, so that they cannot be mixed up. A table is not copied: its files stay as long as a checkpoint refers to them.
  *
- * A checkpoint is complete or not there: the state is made durable first, then the file replaces its predecessor.
+ * A checkpoint is complete or absent: the state is made durable first, then the file replaces its predecessor.
  */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -18,14 +18,14 @@ export class Checkpoints {
   readonly #task: Durable;
   readonly #group: WorkerGroup | null;
 
-  /** @param group the workers whose state it is: all save and restore, rank 0 writes the file. */
+  /** @param group the workers that share the state: all of them save and restore, rank 0 writes the file. */
   constructor(directory: string, task: Durable, group: WorkerGroup | null = null) {
     this.directory = directory;
     this.#task = task;
     this.#group = group;
   }
 
-  /** Saves under each of the names ('' is the run itself); earlier ones of these names are replaced. */
+  /** Saves under each of the names ('' is the run itself), replacing earlier checkpoints of these names. */
   async save(names: readonly string[], rest: Omit<RunRecord, 'version' | 'random' | 'state'>): Promise<void> {
     const { model, optimizer } = this.#task;
     const { tensors, state } = await this.#task.snapshot();
@@ -41,12 +41,12 @@ export class Checkpoints {
     await this.prune();
   }
 
-  /** Removes files of the task's state that no checkpoint names: earlier ones, and what a run that was cut off left behind. */
+  /** Removes files of the task's state that no checkpoint refers to: earlier versions, and leftovers of an interrupted run. */
   async prune(): Promise<void> {
     if (this.#task.prune !== undefined) await this.#task.prune(await this.#onRoot(() => this.#states()));
   }
 
-  /** The task becomes what the checkpoint was saved of. */
+  /** Restores the task from a checkpoint. */
   async restore(name: string): Promise<RunRecord> {
     const { model, optimizer } = this.#task;
     const path = join(this.directory, name, modelFile);

@@ -1,7 +1,7 @@
-/** Where two descriptions differ, key by key, for messages: what was, and what is. */
+/** Differences between two descriptions, key by key, for messages. */
 import { isTree } from '../../util/schema/key-path.js';
 
-/** Such as "memory.dim_out 16 in place of 100"; empty when they are alike. Both are plain values, as JSON has them. */
+/** Returns texts such as "memory.dim_out 16 in place of 100"; empty if there is no difference. Both are JSON values. */
 export function differences(was: unknown, is: unknown, path = ''): string[] {
   if (JSON.stringify(was) === JSON.stringify(is)) return [];
   const nested = (isTree(was) && isTree(is)) || isRecords(was, is);
@@ -12,7 +12,7 @@ export function differences(was: unknown, is: unknown, path = ''): string[] {
   );
 }
 
-/** Two lists of sections, of one length; lists of numbers are told as a whole. */
+/** Returns whether both are lists of sections of equal length; lists of numbers are reported as a whole. */
 function isRecords(was: unknown, is: unknown): boolean {
   if (!Array.isArray(was) || !Array.isArray(is) || was.length !== is.length) return false;
   return [...was, ...is].every((part) => typeof part === 'object' && part !== null);

@@ -1,6 +1,6 @@
-/** Times and counts as people read them. */
+/** Readable forms of times and counts. */
 
-/** How long something took: `0.84 s`, `12 s`, `1 min 12 s`, `2 h 3 min`. */
+/** Formats a duration: `0.84 s`, `12 s`, `1 min 12 s`, `2 h 3 min`. */
 export function duration(seconds: number): string {
   if (seconds < 10) return `${seconds.toFixed(seconds < 1 ? 2 : 1)} s`;
   const total = Math.round(seconds);

@@ -1,8 +1,8 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /**
- * Ctrl+C: the first asks to finish and save, the second ends the process at once. SIGTERM counts as the first, and so
- * does SIGHUP, of a terminal that was closed; that may come twice, and more of it change nothing. Under a
- * launcher so does SIGUSR2: that one reaches workers as it is, others make launchers end them.
+ * Handling of Ctrl+C: the first one requests a checkpoint and a stop, the second ends the process immediately. SIGTERM counts
+ * as a first one. So does SIGHUP from a closed terminal, which may arrive repeatedly without further effect, and, under a
+ * launcher, SIGUSR2, the only signal that launchers pass on without ending the workers.
  */
 import { launchedBy } from '../../util/launched-by.js';
 import { checkOptionNames } from '../../util/option-names.js';
@@ -12,11 +12,11 @@ export type StopSignal = 'SIGINT' | 'SIGTERM';
 export interface InterruptOptions {
   /** Called once, at the first signal. */
   readonly onRequest?: (signal: StopSignal) => void;
-  /** How the process ends at the second. Default: `process.exit`. */
+  /** Ends the process at the second signal. Default: `process.exit`. */
   readonly exit?: (code: number) => void;
 }
 
-/** The usual exit code of a process that a signal ended. */
+/** The conventional exit code of a process ended by a signal. */
 const exitCodes: Readonly<Record<StopSignal, number>> = { SIGINT: 130, SIGTERM: 143 };
 
 export class Interrupt implements Disposable {
@@ -45,7 +45,7 @@ export class Interrupt implements Disposable {
     if (launchedBy() !== null) process.on('SIGUSR2', this.#listener);
   }
 
-  /** Whether somebody asked to stop. */
+  /** Whether a stop was requested. */
   get requested(): boolean {
     return this.#signal !== null;
   }

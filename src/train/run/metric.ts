@@ -1,6 +1,6 @@
 /**
- * Metrics of ranks and of classes. Subclass `RankingMetric` or `ClassificationMetric` for one of your own and hand it to
- * a reporter, or register it for configurations. Empty input gives NaN.
+ * Metrics of ranks and of classes. For a custom metric, subclass `RankingMetric` or `ClassificationMetric` and pass it to a
+ * reporter, or register it for configurations. Empty input gives NaN.
  */
 
 import { hitsAtK, meanReciprocalRank } from '../../temporal/index.js';
@@ -15,13 +15,13 @@ export abstract class Metric {
   abstract readonly name: string;
 }
 
-/** A number made from the ranks of right edges among their candidates; 1 is best. */
+/** A metric computed from the ranks of true edges among their candidates; rank 1 is best. */
 export abstract class RankingMetric extends Metric {
-  /** `candidates[i]` is how many wrong edges the i-th was compared with. Both are the metric's own: it may sort them. */
+  /** `candidates[i]` is the number of negatives that edge i was ranked among. The method may modify both arrays. */
   abstract compute(ranks: Float64Array, candidates: Float64Array): number;
 }
 
-/** A number made from labels and predicted classes. */
+/** A metric computed from labels and predicted classes. */
 export abstract class ClassificationMetric extends Metric {
   abstract compute(labels: Int32Array, predictions: Int32Array, numClasses: number): number;
 }
@@ -48,7 +48,7 @@ export class MeanReciprocalRank extends RankingMetric {
   }
 }
 
-/** The share of ranks up to k. */
+/** The fraction of ranks up to k. */
 export class HitsAtK extends RankingMetric {
   override readonly name: string;
   readonly k: number;
@@ -64,7 +64,7 @@ export class HitsAtK extends RankingMetric {
   }
 }
 
-/** The chance that a right edge scores above one of its candidates, averaged over right edges. */
+/** The probability that a true edge scores above one of its candidates, averaged over true edges. */
 export class AreaUnderCurve extends RankingMetric {
   override readonly name = 'auc';
 
@@ -81,7 +81,7 @@ export class CategoricalAccuracy extends ClassificationMetric {
   }
 }
 
-/** F1 over classes: the mean of each class's, or over all rows. */
+/** F1: the mean over classes (macro), or over all rows (micro). */
 export class F1Score extends ClassificationMetric {
   override readonly name: string;
 
@@ -101,8 +101,8 @@ const builtIn: ReadonlySet<unknown> = new Set([
 ]);
 
 /**
- * The value of a metric. One of a user's own gets copies: what it does to them must not reach the metrics after it. Those
- * that are built in only read.
+ * Computes a metric. A custom metric receives copies, so that its changes do not affect other metrics. Built-in ones only
+ * read.
  */
 export function metricValue<T extends Float64Array | Int32Array>(
   metric: Metric,
@@ -121,19 +121,19 @@ type Task = 'LINK_PREDICTION' | 'NODE_CLASSIFICATION';
 
 /** A metric that `evaluation.metrics` can name. */
 interface MetricType {
-  /** As it is shown; `@k` stands for a number. */
+  /** The name as printed; `@k` stands for a number. */
   readonly name: string;
   /** Other spellings, in lower case. */
   readonly aliases?: readonly string[];
   readonly task: Task;
-  /** Reported where a configuration names no metrics: once, or for each of these k. */
+  /** Reported by default: once, or for each of these k. */
   readonly standard?: true | readonly number[];
-  /** Whether less is better (default false). */
+  /** Whether lower is better (default false). */
   readonly lowerIsBetter?: boolean;
   readonly make: (k: number) => RankingMetric | ClassificationMetric;
 }
 
-/** In the order in which the standard ones are reported. */
+/** Built-in metrics, in the order in which the default ones are reported. */
 const metricTypes: readonly MetricType[] = [
   {
     name: 'mrr',
@@ -183,7 +183,7 @@ const registry = new Registry<MetricType>({
   ...{ key: 'evaluation.metrics', builtIn: metricTypes, spelling: 'small' },
 });
 
-/** What else a line of metrics.jsonl has, or stands beside metrics: the value of a metric must not take its place. */
+/** Names of other fields in metrics.jsonl and in results, which a metric must not use. */
 const reserved = ['time', 'event', 'set', 'epoch', 'seconds', 'count', 'loss'];
 
 /** A custom metric for `registerMetric`; `make` returns one with the same `name`. */
@@ -236,7 +236,7 @@ export function registerMetric(given: CustomMetric): () => void {
   );
 }
 
-/** Metrics of which less is better. */
+/** Metrics for which lower is better. */
 export function lowerMetrics(): string[] {
   return registry.all().flatMap(({ name, lowerIsBetter }) => (lowerIsBetter === true ? [name] : []));
 }
@@ -248,7 +248,7 @@ interface NamedMetric {
   readonly make: () => RankingMetric | ClassificationMetric;
 }
 
-/** The metric that a text names, in any case: `MRR`, `hits10`, `hits@k10`; undefined when there is none. */
+/** Finds a metric by name, ignoring case: `MRR`, `hits10`, `hits@k10`. Returns undefined if there is none. */
 export function findMetric(text: string): NamedMetric | undefined {
   const lower = text.trim().toLowerCase();
   for (const { name, aliases = [], task, make } of registry.all()) {
@@ -263,7 +263,7 @@ export function findMetric(text: string): NamedMetric | undefined {
   return undefined;
 }
 
-/** For editors: names to offer, and a pattern of all that `findMetric` knows. */
+/** For editors: names to suggest, and a pattern that matches all names that `findMetric` accepts. */
 export function metricSpellings(): { readonly names: string[]; readonly pattern: string } {
   const all = registry.all();
   const names = all.flatMap(({ name, standard }) =>
@@ -291,7 +291,7 @@ export function metricText(task?: Task): string {
   return `${names.slice(0, -1).join(', ')} or ${names[names.length - 1]}`;
 }
 
-/** What is reported where a configuration names no metrics; the first decides which epoch is the best. */
+/** Returns the metrics reported by default; the first decides which epoch is the best. */
 export function standardMetrics(task: Task): string[] {
   return metricTypes
     .filter((each) => each.task === task)
@@ -300,7 +300,7 @@ export function standardMetrics(task: Task): string[] {
     );
 }
 
-/** The metric of a name in `evaluation.metrics`. */
+/** Returns the metric for a name in `evaluation.metrics`. */
 export function metricByName(name: string): RankingMetric | ClassificationMetric {
   const found = findMetric(name);
   if (found === undefined) throw new ValueError(expected('metricByName', metricText(), 'name', name));

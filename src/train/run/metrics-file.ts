@@ -1,11 +1,11 @@
-/** metrics.jsonl of a run: a JSON object a line, as RunDirectory writes it. */
+/** metrics.jsonl of a run, written by RunDirectory: one JSON object per line. */
 import { closeSync, existsSync, ftruncateSync, openSync, readFileSync } from 'node:fs';
 import { FormatError } from '../../util/errors.js';
 
 /** A line of metrics.jsonl. */
 export type MetricsRecord = Readonly<Record<string, unknown>>;
 
-/** Every line; a damaged one is named. */
+/** Reads all lines; an error names a damaged one. */
 export function readRecords(path: string): MetricsRecord[] {
   return readFileSync(path, 'utf8')
     .split('\n')
@@ -17,15 +17,15 @@ function parseRecord(line: string, path: string, number: number): MetricsRecord 
     const value: unknown = JSON.parse(line);
     if (typeof value === 'object' && value !== null) return value as MetricsRecord;
   } catch {
-    // Falls through to the one message for all that is not a record.
+    // Falls through to the message for everything that is not a record.
   }
   throw new FormatError(
-    `${path}: expected a JSON object in line ${number}, got ${JSON.stringify(line.slice(0, 80))}. The file is damaged; remove the line to go on without it.`,
+    `${path}: expected a JSON object in line ${number}, got ${JSON.stringify(line.slice(0, 80))}. The file is damaged; remove the line to continue without it.`,
     { path, line: number },
   );
 }
 
-/** A process killed while it wrote leaves half a line; it counts for nothing. */
+/** Drops the incomplete last line that a killed process leaves. */
 export function dropTornLine(path: string): void {
   if (!existsSync(path)) return;
   const bytes = readFileSync(path);

@@ -1,8 +1,8 @@
 /**
- * What a command prints. People read text on stdout; with `--json` stdout carries one JSON object a line and the text goes
- * to stderr, so that both can be had. Events: config, prepare, epoch, eval, checkpoint, done, error; others as needed.
+ * The output of a command. Text goes to stdout; with `--json`, stdout has one JSON object per line and the text goes to
+ * stderr. Events: config, prepare, epoch, eval, checkpoint, done, error; others as needed.
  *
- * Progress goes to stderr: on a terminal as one line that is redrawn (status-line.ts), else as plain lines.
+ * Progress goes to stderr: on a terminal as one line that is redrawn (status-line.ts), otherwise as plain lines.
  */
 import { checkOptionNames } from '../../util/option-names.js';
 import { clock, duration, shortCount } from './durations.js';
@@ -15,7 +15,7 @@ export interface OutputOptions {
   readonly stderr?: TextSink;
 }
 
-/** JSON has no NaN and no infinity: they become null, and typed arrays lists. */
+/** Replaces NaN and infinity, which JSON lacks, by null, and typed arrays by lists. */
 function plain(_key: string, value: unknown): unknown {
   if (typeof value === 'number' && !Number.isFinite(value)) return null;
   if (typeof value === 'bigint') return Number(value);
@@ -24,19 +24,19 @@ function plain(_key: string, value: unknown): unknown {
   return value;
 }
 
-/** One line of NDJSON, with its line break. */
+/** Returns one line of NDJSON, with its line break. */
 export function jsonLine(fields: Readonly<Record<string, unknown>>): string {
   return `${JSON.stringify(fields, plain)}\n`;
 }
 
-/** Whether there is somewhere for progress inside an epoch: events of `--json` have none, and a terminal shows it anyway. */
+/** Returns whether progress within an epoch is shown: always on a terminal, elsewhere only without `--json`. */
 export function showsProgress({ json, status }: Output): boolean {
   return status.isShown || !json;
 }
 
-/** A piece of work under way, shown until it ends or the next one begins. */
+/** A stage of work, shown until it ends or the next one begins. */
 export interface Stage {
-  /** How much of it is done; `total` 0 where nobody knows. */
+  /** Reports progress; `total` is 0 if unknown. */
   update(done: number, total: number): void;
   end(): void;
 }
@@ -59,18 +59,18 @@ export class Output {
     this.status = StatusLine.of(stderr);
   }
 
-  /** Says nothing: what all workers but the first have. */
+  /** Returns an output that prints nothing, as used by all workers but the first. */
   static silent(json = false): Output {
     const nowhere: TextSink = { write: () => true };
     return new Output({ json, stdout: nowhere, stderr: nowhere });
   }
 
-  /** A line for people. */
+  /** Prints a line of text. */
   text(line = ''): void {
     this.#write(this.json ? this.stderr : this.#stdout, `${line}\n`);
   }
 
-  /** A line that is about the run rather than its result: progress, warnings. */
+  /** Prints a line about the command rather than its result: progress, warnings. */
   note(line: string): void {
     this.#write(this.stderr, `${line}\n`);
   }
@@ -79,14 +79,14 @@ export class Output {
     this.note(`${paint('warning:', 'yellow', hasColors(this.stderr))} ${message}`);
   }
 
-  /** A line for programs; only with `--json`. */
+  /** Prints an event; only with `--json`. */
   event(event: string, fields: Readonly<Record<string, unknown>> = {}): void {
     if (this.json) this.#write(this.#stdout, jsonLine({ event, ...fields }));
   }
 
   /**
-   * Begins a piece of work: a line that is redrawn on a terminal, else one plain line. `plain: false` leaves that out,
-   * where a result that says as much follows anyway.
+   * Begins a stage: a line that is redrawn on a terminal, otherwise one plain line. `plain: false` omits the plain line,
+   * for stages that are followed by a result.
    */
   stage(label: string, { plain = true }: { readonly plain?: boolean } = {}): Stage {
     const started = performance.now();
@@ -102,17 +102,17 @@ export class Output {
     };
   }
 
-  /** The last line of a long command: how long it took. */
+  /** Prints the elapsed time, as the last line of a long command. */
   doneIn(): void {
     this.note(`Done in ${this.elapsed()}.`);
   }
 
-  /** How long the command has taken: `1 min 12 s`. */
+  /** Returns the elapsed time of the command: `1 min 12 s`. */
   elapsed(): string {
     return duration(this.seconds);
   }
 
-  /** Since the command began. */
+  /** Seconds since the command began. */
   get seconds(): number {
     return (performance.now() - this.#started) / 1000;
   }

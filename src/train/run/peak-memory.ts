@@ -1,7 +1,7 @@
-/** The most memory that this process had in use, as the system counts it. */
+/** The peak memory of this process, as measured by the system. */
 
-/** MiB, rounded up. */
+/** Returns the peak resident set in MiB, rounded up. */
 export function peakRssMb(): number {
-  // Node gives KiB on every platform.
+  // Node.js reports KiB on every platform.
   return Math.ceil(process.resourceUsage().maxRSS / 1024);
 }

@@ -1,4 +1,4 @@
-/** Progress of preparing a dataset: each stage is a line that is redrawn on a terminal, or one plain line; an event with --json. */
+/** Progress of preparing a dataset: one stage of the output at a time, and events with --json. */
 import type { OnPrepareProgress } from '../../data/index.js';
 import type { Output, Stage } from './output.js';
 

@@ -1,6 +1,6 @@
 /**
- * Progress of one epoch after the other: a line with bar, rate and time left that is redrawn on a terminal, else plain
- * lines. On stderr only, so that results on stdout stay clean.
+ * Progress of epochs: a line with bar, rate and time left that is redrawn on a terminal, otherwise plain lines. On stderr
+ * only, so that stdout has results alone.
  */
 import { checkInteger } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
@@ -9,23 +9,23 @@ import { type MetricValues, Reporter } from './reporter.js';
 import { StatusLine } from './status-line.js';
 import type { TextSink } from './terminal.js';
 
-/** Plain lines of quick epochs would only fill the log: they are at least this far apart. */
+/** Least time between plain lines: quick epochs would only fill the log. */
 const plainEveryMs = 1000;
 
 export interface ProgressReporterOptions {
-  /** What is counted: edges, nodes. */
+  /** The name of the items: edges, nodes. */
   readonly itemName?: string;
-  /** Lines in each epoch, at most, when there is no terminal; 0: neither lines nor bar. Default 10. */
+  /** Lines per epoch, at most, without a terminal; 0: neither lines nor bar. Default 10. */
   readonly logsPerEpoch?: number;
-  /** Whether the end of an epoch gets a plain line; false where the caller prints one of its own. Default true. */
+  /** Whether to print a plain line at the end of an epoch; false if the caller prints one. Default true. */
   readonly endLine?: boolean;
   /** Default stderr. */
   readonly stream?: TextSink;
-  /** The line to draw on a terminal. Default: that of the stream. */
+  /** The status line of the terminal. Default: that of the stream. */
   readonly status?: StatusLine;
-  /** Called with every plain line too, for example to put it into the log. */
+  /** Called with every plain line, for example to log it. */
   readonly onLine?: (line: string) => void;
-  /** Milliseconds; for tests. */
+  /** A clock in milliseconds, for tests. */
   readonly now?: () => number;
 }
 
@@ -35,14 +35,14 @@ export interface ProgressState {
   readonly total: number;
   readonly seconds: number;
   readonly perSecond: number;
-  /** Mean over items, NaN when none was given. */
+  /** Mean over items; NaN without losses. */
   readonly loss: number;
 }
 
 export class ProgressReporter extends Reporter {
   readonly itemName: string;
   readonly logsPerEpoch: number;
-  /** How many epochs there will be in all, where that is known: then the time left is that of all of them. */
+  /** Total number of epochs, if known: the time left then covers all of them. */
   epochs: number | null = null;
   readonly #endLine: boolean;
   readonly #stream: TextSink;
@@ -52,14 +52,14 @@ export class ProgressReporter extends Reporter {
   #epoch = 0;
   #total = 0;
   #done = 0;
-  /** Done before this process went on with the epoch: not to the credit of its rate. */
+  /** Items done before this process resumed the epoch; they do not count in its rate. */
   #earlier = 0;
   #lossSum = 0;
   #lossItems = 0;
   #started = 0;
   #nextReport = 1;
   #lastLine = Number.NEGATIVE_INFINITY;
-  /** Items in finished epochs, and when the first of them began: the pace that the time left is computed from. */
+  /** Items in finished epochs and the start of the first one, from which the time left is computed. */
   #finished = 0;
   #firstStart: number | null = null;
 
@@ -83,7 +83,7 @@ export class ProgressReporter extends Reporter {
     this.#now = options.now ?? (() => performance.now());
   }
 
-  /** Starts an epoch of `total` items; `done` of them, when another run stopped in it. */
+  /** Starts an epoch of `total` items, of which `done` were trained before resuming. */
   start(epoch: number, total: number, done = 0): void {
     this.stop();
     this.#finished += this.#done - this.#earlier;
@@ -111,7 +111,7 @@ export class ProgressReporter extends Reporter {
     }
     const isEnd = this.#done >= this.#total;
     if (isEnd ? !this.#endLine : this.#now() - this.#lastLine < plainEveryMs) return;
-    // Several reports may fall due at once when batches are large; one line says it all.
+    // With large batches several reports may be due together; one line suffices.
     const due = Math.floor((this.#done * this.logsPerEpoch) / Math.max(this.#total, 1));
     if (due < this.#nextReport) return;
     this.#nextReport = due + 1;
@@ -140,7 +140,7 @@ export class ProgressReporter extends Reporter {
     return { loss, seconds, [`${this.itemName}_per_second`]: perSecond };
   }
 
-  /** The line of this moment. */
+  /** Returns the current line. */
   override report(): string {
     const { epoch, done, total, perSecond, loss } = this.state();
     const share = total === 0 ? 100 : (100 * done) / total;
@@ -153,7 +153,7 @@ export class ProgressReporter extends Reporter {
     return cells.join(', ');
   }
 
-  /** Takes the line off the terminal; call it before printing anything else, and at the end. */
+  /** Clears the line from the terminal; call it before printing anything else, and at the end. */
   stop(): void {
     this.#status.clear();
   }
@@ -177,7 +177,7 @@ export class ProgressReporter extends Reporter {
     this.#status.show({ label, fraction: total === 0 ? 1 : done / total, details }, force);
   }
 
-  /** At the pace so far, pauses between epochs (evaluation, checkpoints) included. */
+  /** Estimates the time left from the pace so far, including pauses between epochs (evaluation, checkpoints). */
   #secondsLeft(): number {
     const trained = this.#finished + this.#done - this.#earlier;
     const epochsLeft = Math.max(0, (this.epochs ?? this.#epoch) - this.#epoch);

@@ -1,6 +1,6 @@
 /**
- * Reporters collect results batch by batch and turn them into metrics: `addResult` with what the source calls it by,
- * `report` for people, `save` beside the run, `clear` for the next round.
+ * Reporters collect results batch by batch and turn them into metrics: `addResult` adds a batch, `report` returns text,
+ * `save` writes a file, `clear` prepares the next round.
  */
 import { join } from 'node:path';
 import { writeFileAtomic } from '../../storage/atomic-file.js';
@@ -18,16 +18,16 @@ export abstract class Reporter<M extends Metric = Metric> {
     return this;
   }
 
-  /** How many results there are. */
+  /** Number of results. */
   abstract readonly size: number;
 
-  /** All metrics of the results so far. */
+  /** Computes all metrics of the results so far. */
   abstract results(): MetricValues;
 
-  /** Forgets the results, keeps the metrics. */
+  /** Drops the results and keeps the metrics. */
   abstract clear(): void;
 
-  /** The results as text, one metric a line. */
+  /** Returns the metrics as text, one per line. */
   report(): string {
     const values = Object.entries(this.results());
     const width = Math.max(0, ...values.map(([name]) => name.length));
@@ -43,13 +43,13 @@ export abstract class Reporter<M extends Metric = Metric> {
   }
 }
 
-/** Four digits after the point below 10, fewer above. */
+/** Formats a value: four decimals below 10, fewer above. */
 export function formatMetric(value: number): string {
   if (!Number.isFinite(value)) return String(value);
   return Math.abs(value) < 10 ? value.toFixed(4) : value.toFixed(Math.abs(value) < 1000 ? 2 : 0);
 }
 
-/** A metric as people read it: its name and value; what counts something is a whole number. */
+/** Formats a metric with its name; counts are whole numbers. */
 export function metricCell(name: string, value: number): string {
   const counts = /(^|_)(events|count)$/.test(name);
   return `${name} ${counts ? Math.round(value).toLocaleString('en') : formatMetric(value)}`;

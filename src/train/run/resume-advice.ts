@@ -1,9 +1,9 @@
-/** A lost device or a full disk costs nothing that the last checkpoint has: the error says how to resume from it. */
+/** Adds to errors such as a lost device or a full disk how to resume from the last checkpoint. */
 import { isMachineTrouble } from '../../storage/atomic-file.js';
 import { DeviceError, type SkeinError, StorageError } from '../../util/errors.js';
 import { resumeCommand } from './resume-command.js';
 
-/** The error, with the command that resumes the run where `latest` finds a checkpoint in it. */
+/** Returns the error with the command that resumes the run, if `latest` finds a checkpoint in it. */
 export async function withResumeAdvice(
   error: unknown,
   directory: string,
@@ -12,7 +12,7 @@ export async function withResumeAdvice(
   const lost = error instanceof DeviceError && error.details.reason === 'lost';
   if (!lost && !isMachineTrouble(error)) return error;
   const { message, details } = error as SkeinError;
-  // What cannot be read now is not worth advice.
+  // Without a readable checkpoint there is no advice.
   const saved = await latest(directory).catch(() => null);
   if (saved === null) return error;
   const text = `training: ${message} Resume from the last checkpoint with: ${resumeCommand(directory)}`;

@@ -2,7 +2,7 @@
 import { invocation } from '../../util/invocation.js';
 import { loadedPlugins } from '../plugins.js';
 
-/** `workers`: how many trained it; any other number can go on too. */
+/** Returns the command. `workers` is the number that trained the run; any other number can resume it too. */
 export function resumeCommand(directory: string, workers = 1): string {
   const shown = quoted(directory);
   const plugins = loadedPlugins().map((path) => ` --plugin ${quoted(path)}`);

@@ -3,12 +3,12 @@
  * The directory of one training run (Marius's model_dir): `config.yaml` as given, `full_config.yaml` as resolved,
  * `metrics.jsonl`, `log.txt`, the model and its checkpoints, and `done.json` once it is finished.
  *
- * Nothing is written outside it. A finished run, and one with checkpoints, is opened again only to resume; a directory
- * that is not a run's is left alone. One process at a time works in it. The configuration of a run that goes on is replaced
- * only when its owner has found that it may go on: see `writeConfig`.
+ * Nothing is written outside it. A finished run, and one with checkpoints, is reopened only to resume; a directory that is
+ * not a run is left alone. One process at a time works in it. The configuration of a resumed run is replaced only after its
+ * checkpoint has been checked: see `writeConfig`.
  *
- * With several workers rank 0 owns the directory: it alone writes log, metrics and configuration. The others know where it
- * is, may put files of their own into it, and add to the log only what went wrong with them.
+ * With several workers rank 0 owns the directory: it alone writes log, metrics and configuration. The others may write
+ * separate files into it, and append only their failures to the log.
  */
 import {
   appendFileSync,
@@ -40,29 +40,29 @@ import { checkpointNames } from './run-record.js';
 
 export interface RunOptions {
   readonly config: SkeinConfig;
-  /** The text of the configuration file, kept as `config.yaml`. Default: the resolved configuration. */
+  /** The text of the configuration file, written as `config.yaml`. Default: the resolved configuration. */
   readonly source?: string;
-  /** Where a run goes that names no model_dir. Default: storage.dataset.dataset_dir. */
+  /** The parent of the directory of a run without model_dir. Default: storage.dataset.dataset_dir. */
   readonly datasetDir?: string;
-  /** Go on in a directory that has a run. Default: training.resume_training. */
+  /** Resume the run in the directory. Default: training.resume_training. */
   readonly resume?: boolean;
-  /** The workers of the run; all open it. Default: this process alone. */
+  /** The workers of the run; all of them open it. Default: this process alone. */
   readonly group?: WorkerGroup;
 }
 
-/** What a run's directory needs to know of its configuration. */
+/** Settings that the directory takes from a configuration. */
 export interface RunSettings {
-  /** Where it is to be; null: the first free <parent>/model_<i>. */
+  /** The path; null: the first free <parent>/model_<i>. */
   readonly directory: string | null;
   readonly parent: string;
   readonly level: LogLevel;
-  /** Go on in a directory that has a run. */
+  /** Resume the run in the directory. */
   readonly resume: boolean;
-  /** The resolved configuration as text, for the directory that it got. */
+  /** Returns the resolved configuration as text, for the final path. */
   readonly resolved: (path: string) => string;
   /** The text of the configuration file. Default: the resolved configuration. */
   readonly source?: string;
-  /** The workers of the run; all open it. Default: this process alone. */
+  /** The workers of the run; all of them open it. Default: this process alone. */
   readonly group?: WorkerGroup;
 }
 
@@ -77,20 +77,20 @@ const ownFiles = [
   'trace.json',
 ];
 
-/** Folders that a run makes for itself; without a checkpoint they mean nothing. */
+/** Folders that a run creates; useless without a checkpoint. */
 const scratch = ['table', 'edges', 'partitions'];
 
 export class RunDirectory {
   readonly path: string;
-  /** Whether it had a run before. */
+  /** Whether it resumes an earlier run. */
   readonly resumed: boolean;
   readonly #level: number;
   readonly #release: () => void;
   readonly #config: { readonly given: string; readonly resolved: string };
-  /** Whether it writes: the other workers' do not. */
+  /** Whether this process writes; other workers do not. */
   readonly #owner: boolean;
   readonly #rank: number;
-  /** Writes into log.txt why a job of several workers ended, when this process cannot any more. */
+  /** Writes the reason why a job of several workers ended into log.txt when this process no longer can. */
   readonly #comm: Communicator | null;
   #log = -1;
   #metrics = -1;
@@ -114,7 +114,7 @@ export class RunDirectory {
     this.#metrics = openSync(join(path, 'metrics.jsonl'), 'a');
   }
 
-  /** Makes or reopens the directory that the configuration asks for; see `openAt`. */
+  /** Creates or reopens the directory of a configuration; see `openAt`. */
   static async open(options: RunOptions): Promise<RunDirectory> {
     checkOptionNames('RunDirectory.open', options, {
       config: true,
@@ -137,8 +137,8 @@ export class RunDirectory {
   }
 
   /**
-   * Makes or reopens a directory, whatever kind of configuration it is for. A new run has its configuration at once; one
-   * that was there before keeps the one that it has until `writeConfig`.
+   * Creates or reopens a directory for any kind of configuration. A new run gets its configuration immediately; a resumed one
+   * keeps its previous configuration until `writeConfig`.
    */
   static async openAt(settings: RunSettings): Promise<RunDirectory> {
     const { group } = settings;
@@ -180,28 +180,28 @@ export class RunDirectory {
     return run;
   }
 
-  /** Removes what a run made for itself and no checkpoint refers to. */
+  /** Removes folders of the run that no checkpoint refers to. */
   removeScratch(): void {
     if (!this.#owner) return;
     for (const name of scratch) rmSync(this.file(name), { recursive: true, force: true });
   }
 
-  /** Writes the configuration. A run that goes on calls this once its checkpoint is known to belong to it. */
+  /** Writes the configuration. A resumed run calls this after it has checked that the checkpoint belongs to it. */
   async writeConfig(): Promise<void> {
     if (!this.#owner) return;
-    // A run that goes on is not finished.
+    // A resumed run is not finished.
     rmSync(this.file('done.json'), { force: true });
     const text = new TextEncoder();
     await writeFileAtomic(this.file('config.yaml'), text.encode(this.#config.given));
     await writeFileAtomic(this.file('full_config.yaml'), text.encode(sealed(this.#config.resolved)));
   }
 
-  /** Whether the run in `path` came to its end. */
+  /** Returns whether the run in `path` is finished. */
   static isFinished(path: string): boolean {
     return existsSync(join(path, 'done.json'));
   }
 
-  /** A path inside the directory; one that would leave it is refused. */
+  /** Returns a path inside the directory; throws for one that would leave it. */
   file(...parts: readonly string[]): string {
     const path = resolve(this.path, ...parts);
     const inside = relative(this.path, path);
@@ -212,7 +212,7 @@ export class RunDirectory {
     return path;
   }
 
-  /** A line of log.txt; levels below storage.log_level are left out. */
+  /** Writes a line to log.txt unless its level is below storage.log_level. */
   log(level: LogLevel, message: string): void {
     if (levels.indexOf(level) > this.#level) return;
     const lines = message.split('\n').join('\n    ');
@@ -223,7 +223,7 @@ export class RunDirectory {
     this.#write(this.#log, 'log.txt', `${new Date().toISOString()} ${level.padEnd(5)} ${lines}\n`);
   }
 
-  /** Writes why the run ended into the log. A log that cannot be written must not hide the reason itself. */
+  /** Logs the reason why the run ended. A failing log must not hide the reason. */
   logFailure(reason: unknown): void {
     try {
       this.log('error', reason instanceof Error ? reason.message : String(reason));
@@ -232,17 +232,17 @@ export class RunDirectory {
     }
   }
 
-  /** What went wrong here is told, whatever becomes of rank 0. A line is added at once, so lines do not mix. */
+  /** Appends a failure of this worker to the log, even if rank 0 is gone. One write per line, so that lines do not mix. */
   #appendFailure(lines: string): void {
     const line = `${new Date().toISOString()} error rank ${this.#rank}: ${lines}\n`;
     try {
       appendFileSync(this.file('log.txt'), line);
     } catch {
-      // The run ends with its own reason anyway.
+      // The run ends with its own reason in any case.
     }
   }
 
-  /** A line of metrics.jsonl, with the time. */
+  /** Writes a line to metrics.jsonl, with the time. */
   record(fields: MetricsRecord): void {
     if (!this.#owner) return;
     this.#write(this.#metrics, 'metrics.jsonl', jsonLine({ time: new Date().toISOString(), ...fields }));
@@ -256,12 +256,12 @@ export class RunDirectory {
     }
   }
 
-  /** Every line of metrics.jsonl. */
+  /** Reads metrics.jsonl. */
   readMetrics(): MetricsRecord[] {
     return readRecords(this.file('metrics.jsonl'));
   }
 
-  /** Drops the records that do not hold any more: a resumed run makes those after its checkpoint again. */
+  /** Drops records after the checkpoint: the resumed run writes them again. */
   async keepMetrics(keep: (record: MetricsRecord) => boolean): Promise<void> {
     if (!this.#owner) return;
     const lines = this.readMetrics().filter(keep).map(jsonLine);
@@ -291,7 +291,7 @@ export class RunDirectory {
   }
 }
 
-/** Removes what a process that was killed has left, here and in the checkpoints; the holder of the lock is the only process. */
+/** Removes temporary files of a killed process, here and in the checkpoints. Safe because the lock is held. */
 function removeTemporary(path: string): void {
   const folders = readdirSync(path, { withFileTypes: true }).filter((entry) => entry.isDirectory());
   for (const folder of [path, ...folders.map(({ name }) => join(path, name))])
@@ -299,7 +299,7 @@ function removeTemporary(path: string): void {
       rmSync(join(folder, name), { recursive: true, force: true });
 }
 
-/** Two processes would write over each other's checkpoints. */
+/** Locks the directory: two processes would overwrite each other's checkpoints. */
 function lockRun(path: string): () => void {
   const lock = join(path, 'run.lock');
   return lockForProcess(
@@ -312,25 +312,25 @@ function lockRun(path: string): () => void {
   ).release;
 }
 
-/** Text with a last line that tells whether it is whole: a configuration that lost keys would fall back on defaults. */
+/** Appends a checksum line: a truncated configuration would silently fall back on defaults. */
 function sealed(text: string): string {
   return `${text}${sealMark}${crc32(text).toString(16).padStart(8, '0')}\n`;
 }
 
 const sealMark = '# Checksum of the lines above: ';
 
-/** Refuses a run's full_config.yaml that is not as it was written. */
+/** Throws for a full_config.yaml that differs from what the run wrote. */
 export function checkRunConfig(path: string): void {
   const text = readFileSync(path, 'utf8');
   const at = text.lastIndexOf(sealMark);
   if (at >= 0 && sealed(text.slice(0, at)) === text) return;
   throw new FormatError(
-    `${path}: expected the configuration as the run wrote it, got one that was changed or cut. Give changes as --section.key=value; config.yaml beside it has what the run was started with.`,
+    `${path}: expected the configuration as the run wrote it, got one that was changed or truncated. Give changes as --section.key=value; config.yaml in the same directory is what the run was started with.`,
     { path },
   );
 }
 
-/** Makes the first <dataset_dir>/model_<i> that is not there; two processes at once get two. */
+/** Creates the first free <dataset_dir>/model_<i>; concurrent processes get different ones. */
 function firstFree(datasetDir: string): string {
   const parent = resolve(datasetDir);
   makeFolder(parent);
@@ -356,7 +356,7 @@ function checkUsable(path: string, resume: boolean): void {
   if (!existsSync(path)) {
     if (resume)
       throw new StateError(
-        `run: expected the directory of a run for storage.model_dir, got ${path}, which is not there. Train without resuming first.`,
+        `run: expected the directory of a run for storage.model_dir, got ${path}, which does not exist. Train without resuming first.`,
       );
     return;
   }
@@ -373,10 +373,10 @@ function checkUsable(path: string, resume: boolean): void {
       `run: expected a run to resume in ${path}, got none: it has no full_config.yaml. Train without resuming first.`,
     );
   }
-  // A run that ended before its first checkpoint has nothing to resume from: another may take its place.
+  // A run that ended before its first checkpoint cannot be resumed: another may replace it.
   const unsaved = isRun && checkpointNames(path).length === 0;
   const own = unsaved ? [...ownFiles, ...scratch] : ownFiles;
-  // A run that was killed in its first moments leaves a temporary file.
+  // A run killed at its start leaves a temporary file.
   const foreign = entries.filter((name) => !own.includes(name) && !isTemporaryName(name));
   if (entries.includes('done.json') || (isRun && foreign.length > 0))
     throw new StateError(

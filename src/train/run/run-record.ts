@@ -1,6 +1,6 @@
 /**
- * What a checkpoint says of its run beside tensors: which task it is, where training was, the best result, what identifies
- * dataset and model. It is one JSON object in the metadata of `model.safetensors`.
+ * The record of a run in a checkpoint: the task, the position of training, the best result, and what identifies dataset and
+ * model. It is one JSON object in the metadata of `model.safetensors`.
  *
  * Version 1 had two forms, one of graphs and one of event streams; both are read.
  */
@@ -20,20 +20,20 @@ export interface RunRecord extends FitState {
   readonly version: 2;
   readonly task: TaskKind;
   readonly seed: number;
-  /** What a run must have in common with the one that was saved, by name. */
+  /** Properties that a resumed run must share with the saved one, by name. */
   readonly identity: Readonly<Record<string, unknown>>;
-  /** How validation was evaluated: results compare only when it is the same. */
+  /** How validation was evaluated; results are comparable only if it is the same. */
   readonly evaluatedBy: string | null;
-  /** Where the run began: 0, or the epoch of the checkpoint that it started from. */
+  /** First epoch of the run: 0, or that of the checkpoint that it started from. */
   readonly firstEpoch: number;
   readonly random: RandomState;
-  /** Of the task: table, memory. */
+  /** State of the task: table, memory. */
   readonly state: Readonly<Record<string, unknown>>;
 }
 
 export const modelFile = 'model.safetensors';
 
-/** Names of the checkpoints of a run; '' is its final state. */
+/** Returns the names of the checkpoints of a run; '' is its final state. */
 export function checkpointNames(directory: string): string[] {
   const entries = existsSync(directory) ? readdirSync(directory, { withFileTypes: true }) : [];
   const folders = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
@@ -43,7 +43,7 @@ export function checkpointNames(directory: string): string[] {
   );
 }
 
-/** The record of a checkpoint folder; nothing is restored. */
+/** Reads the record of a checkpoint folder without restoring anything. */
 export async function readRecord(folder: string): Promise<RunRecord> {
   const path = join(folder, modelFile);
   const { metadata } = await loadTensors(path);
@@ -55,12 +55,12 @@ function parseRecord(path: string, text: string | undefined): RunRecord {
   try {
     extra = (JSON.parse(text ?? 'null') as { readonly extra?: unknown } | null)?.extra ?? null;
   } catch {
-    // Falls through to the one message for all that is not a checkpoint of a run.
+    // Falls through to the message for everything that is not a checkpoint of a run.
   }
   return asRecord(path, extra);
 }
 
-/** The record that the `extra` of the checkpoint in `path` is; what is none, or was changed, is refused. */
+/** Returns the record in the `extra` of the checkpoint in `path`; throws if it is missing or was changed. */
 export function asRecord(path: string, extra: unknown): RunRecord {
   const { version, kind, position } = (extra ?? {}) as Partial<VersionOneEvents & { version: number }>;
   if (typeof position?.epoch !== 'number' || (version !== 1 && version !== 2))
@@ -77,7 +77,7 @@ const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0;
 
-/** Refuses a record that no run can have written, before anything is restored from it. */
+/** Throws for a record that no run can have written, before anything is restored from it. */
 function checkRecord(path: string, record: RunRecord): RunRecord {
   const { position, progress, best, state, random } = record;
   const check = (fits: boolean, what: string, key: string, got: unknown): void => {
@@ -91,7 +91,7 @@ function checkRecord(path: string, record: RunRecord): RunRecord {
   for (const [key, value] of Object.entries(position))
     check(isCount(value), 'a whole number of at least 0', `position.${key}`, value);
   check(isObject(progress), 'batches, items and loss', 'progress', progress);
-  // Of the same epoch.
+  // Both must be of the same epoch.
   check(position.step <= progress.batches, `at most ${progress.batches}`, 'position.step', position.step);
   check(best === null || isCount(best?.epoch), 'null, or epoch and value', 'best', best);
   check(isCount(record.stale), 'a whole number of at least 0', 'stale', record.stale);
@@ -114,7 +114,7 @@ function checkTable(path: string, table: unknown): void {
   }
 }
 
-/** The checkpoint that is farthest along; null when there is none. */
+/** Returns the checkpoint that is farthest in training, or null if there is none. */
 export async function latestCheckpoint(
   directory: string,
 ): Promise<{ readonly name: string; readonly record: RunRecord } | null> {
@@ -124,7 +124,7 @@ export async function latestCheckpoint(
     const record = await readRecord(join(directory, name));
     const { epoch, step } = record.position;
     const before = latest?.record.position;
-    // The final state comes first in the list, and is that of the best epoch: one of training as far along goes before it.
+    // The final state comes first in the list and is that of the best epoch: a training checkpoint at the same position is preferred.
     if (before === undefined || epoch > before.epoch || (epoch === before.epoch && step >= before.step))
       latest = { name, record };
   }

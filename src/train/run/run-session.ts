@@ -1,6 +1,6 @@
 /**
- * A run once its directory is there: where it resumes from, `fit` with checkpoints, metrics and progress around it, the test
- * with the best state, the outcome. With several workers every one of them has a session, and all do the same.
+ * The session of a run in its directory: the checkpoint to resume from, `fit` with checkpoints, metrics and progress around
+ * it, the test with the best state, the outcome. With several workers each has a session, and all of them do the same.
  */
 import { existsSync } from 'node:fs';
 import type { WorkerGroup } from '../../dist/index.js';
@@ -20,39 +20,39 @@ import { StageTimings } from './timings.js';
 import { TraceWriter } from './trace.js';
 import { agreedRequest } from './workers.js';
 
-/** What a kind of task tells the session of its run. */
+/** The plan of a run, provided by its kind of task. */
 export interface RunPlan {
   readonly task: TaskKind;
   readonly seed: number;
-  /** The key of the configuration that has it. */
+  /** The configuration key of the seed. */
   readonly seedKey: string;
-  /** Epochs that the configuration asks for. */
+  /** Number of epochs in the configuration. */
   readonly epochs: number;
-  /** What a checkpoint of this run has in common with it; see `RunRecord`. */
+  /** Properties shared by the checkpoints of this run; see `RunRecord`. */
   readonly identity: RunRecord['identity'];
   readonly evaluatedBy: string;
   readonly fit: Pick<
     FitOptions,
     'evaluateEvery' | 'lowerIsBetter' | 'metric' | 'patience' | 'minDelta' | 'schedule'
   >;
-  /** Test with the state of the best epoch, and keep it. */
+  /** Whether to keep the state of the best epoch and test it. */
   readonly keepBest: boolean;
-  /** Keep the final model. */
+  /** Whether to save the final model. */
   readonly saveModel: boolean;
-  /** When to save within an epoch; 0: not by this. */
+  /** When to save within an epoch; 0: never. */
   readonly save: { readonly batches: number; readonly minutes: number };
   readonly logsPerEpoch: number;
-  /** Names to save under after an epoch. */
+  /** Returns the names to save under after an epoch. */
   epochCheckpoints(epoch: number, isLast: boolean): readonly string[];
-  /** Refuses a checkpoint of another run, dataset or model. */
+  /** Throws for a checkpoint of another run, dataset or model. */
   check(folder: string, record: RunRecord): void;
-  /** A checkpoint of another run to start from, copied into this one. On the root alone. */
+  /** Copies a checkpoint of another run into this one, to start from. Called on the root alone. */
   adopt?(): Promise<RunRecord | null>;
-  /** The task; tables are opened as the record has them. Collective. */
+  /** Opens the task, with the tables of the record. Collective. */
   open(record: RunRecord | null, timings: StageTimings): Promise<Task>;
-  /** The metrics that people are shown. Default: all. */
+  /** Returns the metrics to print. Default: all. */
   shown?(metrics: Metrics): readonly string[];
-  /** What is left to do after the test; null when it was interrupted. */
+  /** Work after the test. Returns null if it was interrupted. */
   finish?(context: FinishContext): Promise<Readonly<Record<string, unknown>> | null>;
 }
 
@@ -60,9 +60,9 @@ export interface FinishContext {
   readonly task: Task;
   readonly run: RunDirectory;
   readonly output: Output;
-  /** Whether a signal asked to stop, on any worker. Collective. */
+  /** Returns whether a stop was requested on any worker. Collective. */
   stop(): boolean;
-  /** A line for people and for log.txt. */
+  /** Prints a line and writes it to log.txt. */
   say(line: string): void;
 }
 
@@ -96,7 +96,7 @@ export class RunSession {
   #task: Task | null = null;
   #progress: ProgressReporter | null = null;
   #firstEpoch = 0;
-  /** The state that the run ends with, where it is not that of the last epoch. */
+  /** The final state of the run, if it is not that of the last epoch. */
   #kept: FitState | null = null;
   #items = 0;
   #seconds = 0;
@@ -112,7 +112,9 @@ export class RunSession {
     this.#timings = new StageTimings(trace === null ? null : (span) => trace.add(span));
     this.#interrupt = new Interrupt({
       onRequest: () =>
-        output.note('Stopping after this batch and saving a checkpoint. Press Ctrl+C again to stop at once.'),
+        output.note(
+          'Stopping after this batch and saving a checkpoint. Press Ctrl+C again to stop immediately.',
+        ),
     });
   }
 
@@ -129,7 +131,7 @@ export class RunSession {
     this.#task = task;
     const checkpoints = new Checkpoints(this.#run.path, task, this.#group);
     const from = found === null ? {} : await this.#restore(checkpoints, found.name);
-    // A run that ended before its first checkpoint begins again, and so do its metrics.
+    // A run that ended before its first checkpoint starts over, and so do its metrics.
     if (found === null && this.#run.resumed) await this.#run.keepMetrics(() => false);
     if (this.#run.resumed) await this.#run.writeConfig();
     const epochs = this.#firstEpoch + this.#plan.epochs;
@@ -157,7 +159,7 @@ export class RunSession {
     return [this.#plan.fit.metric ?? task.headline].flat()[0];
   }
 
-  /** The checkpoint to resume from; null for a new run. */
+  /** Finds the checkpoint to resume from; null for a new run. */
   async #resumePoint(): Promise<{ readonly name: string; readonly record: RunRecord } | null> {
     const plan = this.#plan;
     const { path, resumed } = this.#run;
@@ -169,12 +171,12 @@ export class RunSession {
     }
     const latest = await latestCheckpoint(path);
     if (latest === null) {
-      // What is there belongs to no checkpoint.
+      // Existing files belong to no checkpoint.
       this.#run.removeScratch();
       return null;
     }
     checkOwn(plan, this.#run.file(latest.name), latest.record);
-    // The test at the end is that of the best state: it must be of this run too.
+    // The final test uses the best state, which must belong to this run too.
     const best = this.#run.file('best');
     if (plan.keepBest && latest.record.best !== null && existsSync(this.#run.file('best', modelFile)))
       checkOwn(plan, best, await readRecord(best));
@@ -191,12 +193,12 @@ export class RunSession {
       await checkpoints.prune();
       if (best !== null && this.#forgetsBest(record)) [best, stale] = [null, 0];
     } else {
-      // A new run trains its own number of epochs and has its own best; should it be cut off, it must know that.
+      // A new run has its own number of epochs and its own best epoch, also after an interruption.
       this.#firstEpoch = epoch;
       [best, stale] = [null, 0];
       await this.#save(checkpoints, [name], { position, progress, validation, best, stale });
     }
-    // The test comes again at the end.
+    // The test is repeated at the end.
     await this.#run.keepMetrics(
       ({ epoch: at, set }) => !String(set).startsWith('test') && (typeof at !== 'number' || at <= epoch),
     );
@@ -206,7 +208,7 @@ export class RunSession {
     return { position, progress, validation, best, stale };
   }
 
-  /** Whether the best epoch cannot be compared with any more, or is gone. */
+  /** Returns whether the best epoch is gone or no longer comparable. */
   #forgetsBest({ evaluatedBy }: RunRecord): boolean {
     const gone = this.#plan.keepBest && !this.#has('best', modelFile);
     const differs = evaluatedBy !== null && evaluatedBy !== this.#plan.evaluatedBy;
@@ -214,12 +216,12 @@ export class RunSession {
     this.#output.note(
       gone
         ? 'The model of the best epoch is gone; the best of the remaining epochs is kept.'
-        : 'Evaluation has other negatives or another metric now; the best epoch is searched for again.',
+        : 'Evaluation uses other negatives or another metric now; the best epoch is determined again.',
     );
     return true;
   }
 
-  /** Whether the run has a file: what the first worker sees. */
+  /** Returns whether the run has a file, as seen by rank 0. */
   #has(...path: readonly string[]): boolean {
     return this.#group.agree(existsSync(this.#run.file(...path)));
   }
@@ -251,7 +253,7 @@ export class RunSession {
     };
   }
 
-  /** What this worker asks for after a batch; clocks differ, so workers agree on it. */
+  /** Returns this worker's request after a batch. Clocks differ, so the workers agree on one afterwards. */
   #request({ position: { step } }: FitState): Request {
     if (this.#interrupt.requested) return 'stop';
     const { batches, minutes } = this.#plan.save;
@@ -281,7 +283,7 @@ export class RunSession {
     );
   }
 
-  /** A line for people and for log.txt. */
+  /** Prints a line and writes it to log.txt. */
   #say(line: string): void {
     this.#output.text(line);
     this.#run.log('info', line);
@@ -319,7 +321,7 @@ export class RunSession {
     this.#output.event('checkpoint', { names, epoch, step });
   }
 
-  /** Keeps the best state as a checkpoint. Training that continues later starts from the last state, not from the best. */
+  /** Keeps the best state as a checkpoint. Further training starts from the last state, not from the best. */
   #keeper(checkpoints: Checkpoints, task: Task): BestKeeper {
     return {
       keep: (state) => this.#save(checkpoints, ['best'], state),
@@ -334,20 +336,20 @@ export class RunSession {
     };
   }
 
-  /** Tests the state that is kept, saves it, and writes the outcome. */
+  /** Tests the kept state, saves it, and writes the outcome. */
   async #finish(task: Task, checkpoints: Checkpoints, result: FitResult): Promise<RunResult> {
     const plan = this.#plan;
     const kept = this.#kept ?? result;
     const { epochs, best } = result;
     const { validation } = kept;
     const names = plan.keepBest || !this.#has('last') ? [''] : ['', 'last'];
-    // Before the test, which may take long.
+    // Saved before the test, which may take long.
     if (plan.saveModel) await this.#save(checkpoints, names, kept);
     if (plan.keepBest && best !== null) this.#say(`test with the model of epoch ${best.epoch}`);
     const started = performance.now();
     const test = await this.#evaluate(task, 'test');
     if (!isEmpty(test)) this.#report('test', epochs, test, (performance.now() - started) / 1000);
-    // After the test events, so that scoring continues where the stream ends.
+    // Saved after the test events, so that scoring continues at the end of the stream.
     if (plan.saveModel && task.evaluationMovesState === true) await this.#save(checkpoints, [''], kept);
     const more = await plan.finish?.({
       ...{ task, run: this.#run, output: this.#output },

@@ -1,16 +1,15 @@
 /**
- * One line at the bottom of a terminal that is drawn over and over: what is being done and how far it is. It disappears
- * before anything else is printed, so that nothing is shown twice, and never wraps. On anything but a terminal it does
- * nothing at all.
+ * A line at the bottom of a terminal that is redrawn to show the current stage and its progress. It is cleared before
+ * anything else is printed and never wraps. Without a terminal it does nothing.
  */
 import { canRedraw, hasColors, hasUnicode, paint, type TextSink } from './terminal.js';
 
 export interface ProgressView {
-  /** What is being done: `epoch 3/10`. */
+  /** The current stage: `epoch 3/10`. */
   readonly label: string;
-  /** From 0 to 1; null where nobody knows. */
+  /** From 0 to 1; null if unknown. */
   readonly fraction: number | null;
-  /** Rate, loss, time left, the most important first: the last are dropped where the terminal is narrow. */
+  /** Rate, loss, time left, the most important first; the last ones are dropped on a narrow terminal. */
   readonly details?: readonly string[];
 }
 
@@ -26,24 +25,24 @@ export class StatusLine {
   #drawn = '';
   #drawnAt = Number.NEGATIVE_INFINITY;
 
-  /** `now`: milliseconds; for tests. */
+  /** @param now a clock in milliseconds, for tests. */
   constructor(stream: TextSink, now: () => number = () => performance.now()) {
     this.#stream = stream;
     this.#now = now;
     this.isShown = canRedraw(stream);
   }
 
-  /** The line of a stream: all who print on it share one. */
+  /** Returns the line of a stream, shared by all callers. */
   static of(stream: TextSink): StatusLine {
     const known = lines.get(stream) ?? new StatusLine(stream);
     lines.set(stream, known);
     return known;
   }
 
-  /** Draws the line, unless the last drawing is too fresh to be seen; `force` draws in any case. */
+  /** Draws the line, at most every few milliseconds unless `force` is true. */
   show(view: ProgressView, force = false): void {
     if (!this.isShown || (!force && this.#now() - this.#drawnAt < shownEveryMs)) return;
-    // The last column stays free: some terminals wrap as soon as it is used.
+    // Some terminals wrap as soon as the last column is used.
     const text = renderProgress(
       view,
       (this.#stream.columns ?? 80) - 1,
@@ -56,7 +55,7 @@ export class StatusLine {
     this.#stream.write(`${eraseLine}${text}`);
   }
 
-  /** Takes the line away. Call it before anything else is printed on the terminal. */
+  /** Clears the line. Call it before anything else is printed on the terminal. */
   clear(): void {
     if (this.#drawn === '') return;
     this.#drawn = '';
@@ -67,7 +66,7 @@ export class StatusLine {
 
 const [narrowestBar, widestBar] = [8, 28];
 
-/** A view as one line of at most `width` characters: label, bar, percentage, details. */
+/** Formats a view as one line of at most `width` characters: label, bar, percentage, details. */
 export function renderProgress(view: ProgressView, width: number, colors: boolean, unicode: boolean): string {
   const { label, fraction, details = [] } = view;
   if (fraction === null) return cut([label, ...details].join('  '), width, unicode);

@@ -1,9 +1,9 @@
 /**
- * What a stream can show: whether a line can be redrawn, whether colours are welcome, how wide it is. Decided by the stream
- * and the usual environment variables (NO_COLOR, FORCE_COLOR, TERM, LANG), never by what is printed.
+ * Capabilities of a stream: redrawing a line, colours, width. They depend on the stream and on environment variables
+ * (NO_COLOR, FORCE_COLOR, TERM, LANG) alone.
  */
 
-/** A stream that takes text; a terminal has `isTTY` and `columns`. */
+/** A writable text stream; a terminal has `isTTY` and `columns`. */
 export interface TextSink {
   write(text: string): unknown;
   readonly isTTY?: boolean;
@@ -12,12 +12,12 @@ export interface TextSink {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Whether the line under the cursor can be written again. A dumb terminal has no way to erase one. */
+/** Returns whether a line can be redrawn; a dumb terminal cannot erase one. */
 export function canRedraw({ isTTY }: TextSink, env: Environment = process.env): boolean {
   return isTTY === true && env['TERM'] !== 'dumb';
 }
 
-/** FORCE_COLOR wins over NO_COLOR, as in Node.js itself; without either, terminals get colours and files do not. */
+/** Returns whether to use colours. FORCE_COLOR overrides NO_COLOR, as in Node.js; by default only terminals get colours. */
 export function hasColors(stream: TextSink, env: Environment = process.env): boolean {
   const force = env['FORCE_COLOR'];
   if (force !== undefined) return force !== '0' && force !== 'false';
@@ -25,7 +25,7 @@ export function hasColors(stream: TextSink, env: Environment = process.env): boo
   return canRedraw(stream, env);
 }
 
-/** Whether block characters can be shown; where the locale says nothing about UTF-8 they become question marks. */
+/** Returns whether block characters can be shown: the locale must be UTF-8. */
 export function hasUnicode(env: Environment = process.env): boolean {
   return (
     process.platform === 'win32' || /utf-?8/i.test(env['LC_ALL'] || env['LC_CTYPE'] || env['LANG'] || '')
@@ -35,7 +35,7 @@ export function hasUnicode(env: Environment = process.env): boolean {
 const styles = { red: 31, green: 32, yellow: 33, cyan: 36, dim: 2, bold: 1 } as const;
 export type Style = keyof typeof styles;
 
-/** The text in a style where `on` is true, as it is elsewhere. */
+/** Returns the text in a style if `on` is true, otherwise unchanged. */
 export function paint(text: string, style: Style, on: boolean): string {
   return on ? `\x1b[${styles[style]}m${text}\x1b[0m` : text;
 }

@@ -1,9 +1,9 @@
 /**
- * Time by stage of training, and spans for a trace. Stages are few and nest at most once, so this is a table of sums.
+ * Time per stage of training, and spans for a trace. Stages are few and nest at most once, so sums per stage suffice.
  */
 export interface StageSpan {
   readonly stage: string;
-  /** Milliseconds since the clock of `performance` started. */
+  /** Milliseconds, on the clock of `performance`. */
   readonly start: number;
   readonly duration: number;
 }
@@ -34,7 +34,7 @@ export class StageTimings {
     }
   }
 
-  /** Seconds by stage since the last call. */
+  /** Returns seconds per stage since the last call. */
   take(): Record<string, number> {
     const taken = Object.fromEntries(this.#seconds);
     this.#seconds.clear();

@@ -1,17 +1,17 @@
 /**
- * Spans as a trace that Chrome (chrome://tracing) and Perfetto show. Written as it comes, a block at a time, so that a long
- * run needs no memory and a killed one leaves a readable file: the format allows the closing bracket to be missing.
+ * Writes spans as a trace for Chrome (chrome://tracing) and Perfetto, block by block, so that a long run needs no memory and
+ * a killed one leaves a readable file: the format allows the closing bracket to be missing.
  */
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { StateError } from '../../util/errors.js';
 
 export interface TraceSpan {
   readonly stage: string;
-  /** Milliseconds of the clock of `performance`. */
+  /** Milliseconds, on the clock of `performance`. */
   readonly start: number;
   /** Milliseconds. */
   readonly duration: number;
-  /** Row of the picture. Default: one for each stage. */
+  /** Row of the picture. Default: one per stage. */
   readonly lane?: string;
   readonly details?: Readonly<Record<string, unknown>>;
 }
@@ -33,7 +33,7 @@ export class TraceWriter {
 
   add({ stage, start, duration, lane = stage, details }: TraceSpan): void {
     const row = this.#lane(lane);
-    // Microseconds; a thousandth of one is as fine as the clock goes.
+    // Microseconds; the clock is no finer than a thousandth of one.
     const micro = (milliseconds: number): number => Math.round(milliseconds * 1e6) / 1e3;
     this.#event({
       name: stage,
