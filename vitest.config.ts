@@ -34,7 +34,7 @@ const longest = [
     'test/dist/shards/shards',
     'test/cli/quickstart',
     'test/frozen/frozen-runs',
-    'test/cli/own-tables',
+    'test/cli/user-tables',
     'test/dist/link-prediction',
     'test/train/resume',
   ],

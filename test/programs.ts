@@ -1,5 +1,5 @@
 /**
- * Programs that tests start as processes or threads of their own, as JavaScript: a process that compiles TypeScript while it
+ * Programs that tests start as separate processes or threads, as JavaScript: a process that compiles TypeScript while it
  * starts takes four times as long to do so. scripts/test-programs.mjs writes them before the tests of a run.
  */
 import { fileURLToPath } from 'node:url';

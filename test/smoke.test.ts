@@ -60,7 +60,7 @@ describe('smoke', () => {
     }
   });
 
-  it('says what computes', () => {
+  it('shows the kernels in use', () => {
     const status = nativeStatus();
     expect(['native', 'reference']).toContain(status.backend);
     expect(status.backend === 'native').toBe(status.reason === null);

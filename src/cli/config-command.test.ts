@@ -1,4 +1,4 @@
-/** `skein config`: templates with the keys that are given, files checked, and what is refused. */
+/** `skein config`: templates with the keys that are given, files checked, and errors. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ const plain = fileURLToPath(new URL('../../test/fixtures/config/embedding-only.y
 
 const printed = captureOutput();
 
-it('names the line of text that is no YAML, and ends the sentence', async () => {
+it('names the line of text that is not YAML, and ends the sentence', async () => {
   const path = join(folder, 'broken.yaml');
   writeFileSync(path, 'model:\n  a: b: c\n');
   expect(await run(['config', path])).toBe(2);
@@ -72,7 +72,7 @@ describe('skein config', () => {
     expect(printed.err).toMatch(/with --schema, got somewhere/);
   });
 
-  it('refuses an unknown dataset and a task that the data do not allow', async () => {
+  it('rejects an unknown dataset and a task that the data do not allow', async () => {
     expect(await run(['config', 'fb15k-23'])).toBe(2);
     expect(await run(['config', 'fb15k-237', '--task', 'nc'])).toBe(2);
     expect(printed.err).toMatch(/Did you mean fb15k-237[\s\S]*has no labels/);

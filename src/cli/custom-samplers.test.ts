@@ -1,4 +1,4 @@
-/** Samplers that a program gives to a run: trained with, resumed with, refused where they cannot work. */
+/** Custom samplers of a run: training, resuming, and errors where they do not work. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** `skein info` and `skein config` on files of events of one's own: what they say, and of folders. */
+/** `skein info` and `skein config` on event files and folders. */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

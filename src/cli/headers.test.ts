@@ -46,7 +46,7 @@ async function prepared(
   });
   return { nodes: num_nodes, edges: num_edges };
 }
-/** Nodes that a file adds to a graph of two; the first line of that graph is no header. */
+/** Nodes that a file adds to a graph of two; the first line of that graph is not a header. */
 const added = async (options: Omit<PreprocessOptions, 'outputDir'>): Promise<number> =>
   (await prepared({ edges: pairOfNodes, ...options })).nodes - 2;
 

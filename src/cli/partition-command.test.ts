@@ -1,4 +1,4 @@
-/** `skein partition` and `skein info` on what it writes: names, files and prepared datasets, flags, refusals. */
+/** `skein partition` and `skein info` on what it writes: names, files and prepared datasets, flags, errors. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -24,7 +24,7 @@ async function done(...args: string[]): Promise<Event> {
   return JSON.parse(printed.out.trim().split('\n').at(-1) as string) as Event;
 }
 
-async function refused(...args: string[]): Promise<string> {
+async function expectFailure(...args: string[]): Promise<string> {
   printed.clear();
   expect(await run(args)).toBe(2);
   return printed.err;
@@ -67,40 +67,44 @@ describe.runIf(nativeKernels !== null)('skein partition', () => {
     expect(prepared).toMatchObject({ name: 'prepared', nodes: { _N: 20 }, edges: { '_N:_E:_N': 20 } });
   });
 
-  it('refuses what it cannot do, by name', async () => {
+  it('rejects what it cannot do', async () => {
     const to = ['--num-partitions', '2', '--output', at('no')];
-    expect(await refused('partition', 'coraa', ...to)).toMatch(
+    expect(await expectFailure('partition', 'coraa', ...to)).toMatch(
       /a known dataset.*got "coraa".*cora, citeseer/s,
     );
-    expect(await refused('partition', 'karate-club', ...to, '--algorithm', 'metiss')).toMatch(/metis, ldg/);
-    expect(await refused('partition', 'karate-club', ...to, '--balance', 'edge')).toMatch(/got "edge"/);
-    expect(await refused('partition', 'karate-club', ...to, '--balance', 'train_mask')).toMatch(
+    expect(await expectFailure('partition', 'karate-club', ...to, '--algorithm', 'metiss')).toMatch(
+      /metis, ldg/,
+    );
+    expect(await expectFailure('partition', 'karate-club', ...to, '--balance', 'edge')).toMatch(/got "edge"/);
+    expect(await expectFailure('partition', 'karate-club', ...to, '--balance', 'train_mask')).toMatch(
       /Leave it out/,
     );
     writeFileSync(at('huge.csv'), '0,2147483646\n');
-    expect(await refused('partition', at('huge.csv'), ...to)).toMatch(
+    expect(await expectFailure('partition', at('huge.csv'), ...to)).toMatch(
       /fits in memory \(.*\), got about 144 GiB for 2,147,483,647 nodes .* and 1 edges\. .*skein preprocess --edges/,
     );
     writeFileSync(at('words.csv'), 'a,b\nb,c\n');
-    expect(await refused('partition', at('words.csv'), ...to)).toMatch(
+    expect(await expectFailure('partition', at('words.csv'), ...to)).toMatch(
       /words\.csv:1: expected a whole number for the source id, got "a"\. Number the nodes first: skein preprocess/,
     );
     const many = ['--num-partitions', '35', '--output', at('no')];
-    expect(await refused('partition', 'karate-club', ...many)).toMatch(/from 1 to 34 for parts/);
-    expect(await refused('partition', 'karate-club', '--output', at('no'))).toMatch(/num-partitions/);
+    expect(await expectFailure('partition', 'karate-club', ...many)).toMatch(/from 1 to 34 for parts/);
+    expect(await expectFailure('partition', 'karate-club', '--output', at('no'))).toMatch(/num-partitions/);
     writeFileSync(at('facts.csv'), 'a,likes,b\nb,likes,c\nc,knows,a\n');
     const columns = { source: 0, edgeType: 1, target: 2 };
     await preprocess({ outputDir: at('facts'), edges: [at('facts.csv')], ...columns });
-    expect(await refused('partition', at('facts'), ...to, '--bidirected')).toMatch(/the field relation/);
+    expect(await expectFailure('partition', at('facts'), ...to, '--bidirected')).toMatch(
+      /the field relation/,
+    );
   });
 
   it('names the output that it cannot write', async () => {
     writeFileSync(at('occupied'), '');
     const into = (output: string) =>
-      refused('partition', 'karate-club', '--num-partitions', '2', '--output', output);
+      expectFailure('partition', 'karate-club', '--num-partitions', '2', '--output', output);
     for (const output of [at('occupied'), join(at('occupied'), 'deep', 'er')])
       expect(await into(output)).toMatch(/write: expected to write .*occupied.*, got ENOTDIR\. A part of/);
-    // Nobody may make folders here, not even root; Node's own mkdir never comes back.
+    // No user may create folders here, not even root; Node's mkdir never returns.
     if (process.platform === 'linux')
       expect(await into('/proc/no/such')).toMatch(
         /write: expected to write \/proc\/no\/such, got ENOENT\. Look/,
@@ -112,7 +116,7 @@ describe.runIf(nativeKernels !== null)('skein partition', () => {
     await done('partition', 'karate-club', '--num-partitions', '2', '--output', at('damaged'));
     const json = join(at('damaged'), 'karate-club.json');
     writeFileSync(json, readFileSync(json, 'utf8').replace('"num_nodes": 34', '"num_nodes": 35'));
-    expect(await refused('info', at('damaged'))).toMatch(
+    expect(await expectFailure('info', at('damaged'))).toMatch(
       /karate-club.json: expected [0-9a-f]{8} for checksum, got .*The file is damaged/,
     );
   });

@@ -134,7 +134,7 @@ describe.each<[Kind, string, string]>([
   ['optimizer', 'PLAIN_STEPS', 'PLAIN_STESP'],
   ['metric', 'worst_rank', 'wrost_rank'],
 ])('a %s of a module', (kind, name, misspelt) => {
-  test('is trained, resumed, opened and evaluated with it, and refused without it by its name', async () => {
+  test('is trained, resumed, opened and evaluated with it, and without it an error names it', async () => {
     const module = plugin(kind, name);
     const { config, directory } = await written(kind, name);
     const { key } = uses[kind](name);
@@ -176,7 +176,7 @@ describe.each<[Kind, string, string]>([
     await forget(module);
   });
 
-  test('another file under the same name is refused', async () => {
+  test('another file under the same name is rejected', async () => {
     const other = `${name}${kind === 'metric' ? '_two' : '_TWO'}`;
     const module = plugin(kind, other);
     const { config, directory } = await written(kind, other);

@@ -1,6 +1,6 @@
 /**
  * A model of a user's own on the command line: trained, resumed, evaluated and asked with `--plugin`; without it, or with
- * another file, refused by name; never imported because a file or a run says so.
+ * another file, rejected with an error that names it; never imported because a file or a run names it.
  */
 import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -27,7 +27,7 @@ writeFileSync(
 
 const printed = captureOutput();
 
-/** The example under a name of its own, with another kind, so that tests do not meet in the registry. */
+/** The example under a separate name, with another kind, so that tests do not share a registry entry. */
 function plugin(kind: string): { readonly module: string; readonly config: string; readonly at: string } {
   const [module, config, at] = [`${kind}.mjs`, `${kind}.yaml`, `runs-${kind}`].map((name) =>
     join(folder, name),
@@ -105,7 +105,7 @@ test('a plugin does not decide how a command ends', async () => {
   await forget(module);
 });
 
-test('another file under the same name is refused, and a copy elsewhere is as good', async () => {
+test('another file under the same name is rejected, and a copy elsewhere is as good', async () => {
   const { module, config, at } = plugin('taste_two');
   expect(await run(['train', config, '--plugin', module, '--train.epoch=1'])).toBe(0);
   await forget(module);
@@ -125,7 +125,7 @@ test('another file under the same name is refused, and a copy elsewhere is as go
   }
 });
 
-describe('refused:', () => {
+describe('rejected:', () => {
   const started = async (text: string, message: RegExp): Promise<void> => {
     const { config, at } = plugin('taste_three');
     const module = join(folder, `wrong-${Math.abs(text.length)}.mjs`);

@@ -1,4 +1,4 @@
-/** A dataset that is prepared again under a trained run: every command that opens both refuses, until it is as it was. */
+/** A dataset that is prepared again under a trained run: every command that opens both fails, until the dataset is restored. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -219,7 +219,7 @@ describe('nothing to train on', () => {
   const few = (more: Partial<PreprocessOptions>): PreprocessOptions =>
     graph({ edges: at('few.csv'), outputDir: at('few'), ...more });
 
-  it('edges: preprocess warns, train refuses and leaves nothing behind', async () => {
+  it('edges: preprocess warns, train fails and leaves nothing behind', async () => {
     writeFileSync(at('few.csv'), 'a,b\nb,c\nc,a\nd,a\n');
     const { code, err: said } = await skein(
       ...['preprocess', '--edges', at('few.csv'), '--output-directory', at('few')],

@@ -1,4 +1,4 @@
-/** What can be done with a trained run: evaluate it, ask it, predict with it, and refusals of what is no run. A tiny graph, in this process. */
+/** Commands on a trained run: eval, query, predict, export, info, and errors. A tiny graph, in this process. */
 import {
   copyFileSync,
   cpSync,
@@ -42,8 +42,8 @@ async function last(...args: string[]): Promise<Event> {
   return all.at(-1) as Event;
 }
 
-/** Runs a command that must be refused; gives what it says. */
-async function refused(...args: string[]): Promise<string> {
+/** Runs a command that must fail; returns its error. */
+async function expectFailure(...args: string[]): Promise<string> {
   printed.clear();
   expect(await run(args)).toBe(2);
   expect(printed.out).toBe('');
@@ -136,7 +136,7 @@ beforeAll(async () => {
 
 it('train writes what a memory budget decided into the log too', async () => {
   const given = [`--storage.model_dir=${at('planned')}`, '--training.num_epochs=1'];
-  expect(await refused('train', at('links.yaml'), ...given, '--storage.memory_budget=100M')).toMatch(
+  expect(await expectFailure('train', at('links.yaml'), ...given, '--storage.memory_budget=100M')).toMatch(
     /storage\.memory_budget: expected at least \d+M, got 100 MiB\. /,
   );
   await last('train', at('links.yaml'), ...given, '--storage.memory_budget=300M');
@@ -145,13 +145,13 @@ it('train writes what a memory budget decided into the log too', async () => {
   );
 });
 
-it('train goes on with a run that is named by its directory, also with one that began from a checkpoint', async () => {
+it('train resumes a run by its directory, also one that started from a checkpoint', async () => {
   const from = [`--training.resume_from_checkpoint=${at('run')}`, '--training.num_epochs=1'];
   await last('train', at('links.yaml'), `--storage.model_dir=${at('more')}`, ...from);
   const resume = ['--training.resume_training=true', '--training.num_epochs=2'];
   expect(await last('train', at('more'), ...resume)).toMatchObject({ directory: at('more'), epochs: 6 });
   expect(readFileSync(join(at('more'), 'config.yaml'), 'utf8')).toBe(readFileSync(at('links.yaml'), 'utf8'));
-  expect(await refused('train', at('more'))).toMatch(/which has a finished run/);
+  expect(await expectFailure('train', at('more'))).toMatch(/which has a finished run/);
 });
 
 describe('eval', () => {
@@ -184,19 +184,19 @@ describe('eval', () => {
     expect(groups.reduce((sum, [, { count }]) => sum + count, 0)).toBe(100);
   });
 
-  it('refuses what is no run, is damaged, or asks for no set', async () => {
-    expect(await refused('eval', at('nothing'))).toMatch(/expected the directory of a run.*not there/);
-    expect(await refused('eval', at('graph'))).toMatch(/no full_config\.yaml/);
-    expect(await refused('eval', at('run'), '--set', 'train')).toMatch(/expected test, validation/);
+  it('rejects a path that is not a run, a damaged run, and an unknown split', async () => {
+    expect(await expectFailure('eval', at('nothing'))).toMatch(/expected the directory of a run.*not there/);
+    expect(await expectFailure('eval', at('graph'))).toMatch(/no full_config\.yaml/);
+    expect(await expectFailure('eval', at('run'), '--set', 'train')).toMatch(/expected test, validation/);
     mkdirSync(at('broken'));
     copyFileSync(at('run/full_config.yaml'), at('broken/full_config.yaml'));
-    expect(await refused('eval', at('broken'))).toMatch(/expected a model in/);
+    expect(await expectFailure('eval', at('broken'))).toMatch(/expected a model in/);
     const bytes = readFileSync(at('run/model.safetensors'));
     bytes[bytes.length - 5] ^= 1;
     writeFileSync(at('broken/model.safetensors'), bytes);
-    expect(await refused('eval', at('broken'))).toMatch(/broken\/model\.safetensors.*checksum/s);
+    expect(await expectFailure('eval', at('broken'))).toMatch(/broken\/model\.safetensors.*checksum/s);
     copyFileSync(at('run/model.safetensors'), at('broken/model.safetensors'));
-    expect(await refused('eval', at('broken'))).toMatch(/broken\/table/);
+    expect(await expectFailure('eval', at('broken'))).toMatch(/broken\/table/);
     cpSync(at('run/table'), at('broken/table'), { recursive: true });
     const partition = readdirSync(at('broken/table'))
       .filter((name) => name.startsWith('writable'))
@@ -206,7 +206,7 @@ describe('eval', () => {
     const table = readFileSync(path);
     table[200] ^= 1;
     writeFileSync(path, table);
-    expect(await refused('eval', at('broken'))).toMatch(/checksum .*broken\/table\/writable/);
+    expect(await expectFailure('eval', at('broken'))).toMatch(/checksum .*broken\/table\/writable/);
   });
 });
 
@@ -291,13 +291,17 @@ describe('query', () => {
   });
 
   it('names what it does not know, with the nearest names', async () => {
-    expect(await refused('query', at('run'), '--head', 'E12', '--relation', 'r2')).toMatch(
+    expect(await expectFailure('query', at('run'), '--head', 'E12', '--relation', 'r2')).toMatch(
       /an entity of the graph for --head, got "E12"\. Did you mean e12/,
     );
-    expect(await refused('query', at('run'), '--head', 'e1', '--relation', 'x9')).toMatch(/a relation.*r9/);
-    expect(await refused('query', at('run'), '--head', 'e1')).toMatch(/There are 10, for example r0/);
-    expect(await refused('query', at('run'))).toMatch(/one of --head, --tail and --neighbors, got none/);
-    expect(await refused('query', at('run'), '--neighbors', 'e1', '--top', '0')).toMatch(/--top/);
+    expect(await expectFailure('query', at('run'), '--head', 'e1', '--relation', 'x9')).toMatch(
+      /a relation.*r9/,
+    );
+    expect(await expectFailure('query', at('run'), '--head', 'e1')).toMatch(/There are 10, for example r0/);
+    expect(await expectFailure('query', at('run'))).toMatch(
+      /one of --head, --tail and --neighbors, got none/,
+    );
+    expect(await expectFailure('query', at('run'), '--neighbors', 'e1', '--top', '0')).toMatch(/--top/);
   });
 });
 
@@ -341,7 +345,7 @@ describe('predict', () => {
     )['answers'] as Answer[];
     expect(Number(rows[2][3])).toBeCloseTo(answers.find(({ name }) => name === 'e50')?.score as number, 5);
     writeFileSync(at('wrong.tsv'), 'e1\tr1\te2\ne1\tr1\tnobody\nnone\tr1\te2\n');
-    expect(await refused('predict', at('run'), '--input-file', at('wrong.tsv'))).toMatch(
+    expect(await expectFailure('predict', at('run'), '--input-file', at('wrong.tsv'))).toMatch(
       /wrong\.tsv:2: expected an entity of the graph for the destination, got "nobody"\.\n.*:3: .*"none"/,
     );
   });
@@ -353,7 +357,7 @@ describe('predict', () => {
       (await last('predict', at('run'), ...file, '--num-negs', '7', '--metrics', 'mr'))['test.mr'],
     ).toBeLessThan(8.1);
     writeFileSync(at('ids.bin'), new Uint8Array(Int32Array.of(1, 10, 3).buffer));
-    expect(await refused('predict', at('run'), ...file)).toMatch(/10 relations\), got 10 in row 0/);
+    expect(await expectFailure('predict', at('run'), ...file)).toMatch(/10 relations\), got 10 in row 0/);
   });
 
   it('writes labels of nodes by raw ids and classes', async () => {
@@ -397,23 +401,23 @@ describe('predict', () => {
         .slice(1)
         .map(([id, guess]) => [id, guess]);
     expect(guessed('new_labels.csv')).toEqual(guessed('labels.csv').map(([id, guess]) => [copy(id), guess]));
-    expect(await refused('predict', at('run'), ...added)).toMatch(/trained embeddings of width 16/);
-    expect(await refused('predict', at('classes'), '--new-edges', at('copy-edges.csv'))).toMatch(
+    expect(await expectFailure('predict', at('run'), ...added)).toMatch(/trained embeddings of width 16/);
+    expect(await expectFailure('predict', at('classes'), '--new-edges', at('copy-edges.csv'))).toMatch(
       /--new-nodes/,
     );
     writeFileSync(at('short.csv'), 'x,1,2\n');
-    expect(await refused('predict', at('classes'), '--new-nodes', at('short.csv'))).toMatch(
+    expect(await expectFailure('predict', at('classes'), '--new-nodes', at('short.csv'))).toMatch(
       /short\.csv:1: expected an id and 4 numbers/,
     );
     writeFileSync(at('short.csv'), 'n4,1,2,3,4\n');
-    expect(await refused('predict', at('classes'), '--new-nodes', at('short.csv'))).toMatch(
+    expect(await expectFailure('predict', at('classes'), '--new-nodes', at('short.csv'))).toMatch(
       /"n4" which the graph has/,
     );
   });
 });
 
 describe('encoded nodes', () => {
-  it('are saved with the run, and computed when asked for', async () => {
+  it('are saved with the run, and computed on request', async () => {
     const saved = await events('export', at('classes'), '--what', 'encoded', '--output-dir', at('encoded-1'));
     expect(saved.at(-2)).toMatchObject({ table: 'encoded_nodes', rows: 100, width: 3 });
     rmSync(at('classes/encoded_nodes.bin'));
@@ -421,7 +425,9 @@ describe('encoded nodes', () => {
     const text = readFileSync(at('encoded-1/encoded_nodes.csv'), 'utf8');
     expect(readFileSync(at('encoded-2/encoded_nodes.csv'), 'utf8')).toBe(text);
     expect(text).toMatch(/^n\d+,/m);
-    expect(await refused('export', at('classes'), '--what', 'encodings')).toMatch(/embeddings, encoded/);
+    expect(await expectFailure('export', at('classes'), '--what', 'encodings')).toMatch(
+      /embeddings, encoded/,
+    );
   });
 
   it('are given for new nodes of a link prediction model', async () => {
@@ -463,7 +469,7 @@ describe('info', () => {
     const events = { kind: 'events', nodes: 3, events: 2, destinations: 2, first: 5, last: 9 };
     expect(await last('info', at('events.txt'))).toMatchObject(events);
     mkdirSync(at('nothing'));
-    expect(await refused('info', at('nothing'))).toMatch(
+    expect(await expectFailure('info', at('nothing'))).toMatch(
       /no full_config\.yaml, no dataset\.yaml, no description of partitions and no event file/,
     );
   });

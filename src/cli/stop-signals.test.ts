@@ -1,4 +1,4 @@
-/** Commands that fail or are told to stop leave no files under temporary names. */
+/** Commands that fail or are stopped leave no files under temporary names. */
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** The commands on temporal runs: config, train, info, eval, predict, export, and refusals. A small stream, in this process. */
+/** The commands on temporal runs: config, train, info, eval, predict, export, and errors. A small stream, in this process. */
 import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const at = (name: string): string => join(folder, name);
 const [users, items, count] = [12, 8, 600];
 
-/** A user mostly comes back to two items of its own. */
+/** A user mostly comes back to two of its items. */
 function writeStream(path: string): void {
   const random = new Random(3);
   const lines = ['user_id,item_id,timestamp,state_label,comma_separated_list_of_features'];
@@ -44,7 +44,7 @@ async function last(...args: string[]): Promise<Readonly<Record<string, unknown>
   return event;
 }
 
-async function refused(...args: string[]): Promise<string> {
+async function expectFailure(...args: string[]): Promise<string> {
   printed.clear();
   expect(await run(args)).toBe(2);
   return printed.err;
@@ -71,11 +71,11 @@ it('eval gives what training gave, bit for bit, by run and by configuration', as
 });
 
 it('eval goes through earlier events when the state does not stand before the part', async () => {
-  const judged = await last('eval', at('tgn'), '--set', 'validation');
-  expect(judged['replayed']).toBe(true);
-  expect(judged['validation.ap']).toBeGreaterThan(0.6);
+  const evaluated = await last('eval', at('tgn'), '--set', 'validation');
+  expect(evaluated['replayed']).toBe(true);
+  expect(evaluated['validation.ap']).toBeGreaterThan(0.6);
   expect((await last('eval', join(at('tgn'), 'best'), '--set', 'validation'))['validation']).toEqual(
-    judged['validation'],
+    evaluated['validation'],
   );
   expect((await last('eval', at('tgat'), '--set', 'validation'))['replayed']).toBe(false);
 });
@@ -97,13 +97,13 @@ it('text for people counts in whole numbers, and ranks only among more than two'
 it('train warns of what has no effect and of parts without events', async () => {
   const warned = async (text: string, ...overrides: string[]): Promise<string> => {
     writeFileSync(at('few.txt'), text);
-    const asked = [`--dataset.path=${at('few.txt')}`, '--dataset.new_node_share=0', '--train.epoch=1'];
+    const options = [`--dataset.path=${at('few.txt')}`, '--dataset.new_node_share=0', '--train.epoch=1'];
     const directory = join(folder, `few${Math.random()}`);
     printed.err = '';
     const code = await run([
       'train',
       at('tgn.yaml'),
-      ...asked,
+      ...options,
       `--storage.model_dir=${directory}`,
       ...overrides,
     ]);
@@ -111,19 +111,24 @@ it('train warns of what has no effect and of parts without events', async () => 
     return printed.err;
   };
   const idle = ['--memory.combine_node_feature=true', '--evaluation.negatives=all', '--evaluation.amount=4'];
-  const told = await warned('0 1 1\n1 2 2\n2 0 3\n', ...idle);
-  expect(told).toMatch(/memory\.combine_node_feature: has no effect, nodes have no features/);
-  expect(told).toMatch(/evaluation\.amount: has no effect, evaluation\.negatives is all/);
+  const warnings = await warned('0 1 1\n1 2 2\n2 0 3\n', ...idle);
+  expect(warnings).toMatch(/memory\.combine_node_feature: has no effect, nodes have no features/);
+  expect(warnings).toMatch(/evaluation\.amount: has no effect, evaluation\.negatives is all/);
   expect(await warned('0 1 1\n1 2 2\n')).toMatch(/no event of 2 is in the validation part/);
   expect(await warned('0 1 1\n')).toMatch(/expected at least 2 events, .*got 1 in .*few\.txt/);
   expect(await warned('')).toMatch(/few\.txt/);
 });
 
 it('eval judges against other negatives', async () => {
-  const judged = await last('eval', at('tgn'), '--evaluation.negatives=historical', '--evaluation.amount=3');
-  expect(judged).toMatchObject({ negatives: 'historical', amount: 3 });
-  expect(judged['test.ap']).not.toBe(trained['test.ap']);
-  expect(await refused('eval', at('tgn'), '--evaluation.negatives=easy')).toMatch(/historical.*easy/);
+  const evaluated = await last(
+    'eval',
+    at('tgn'),
+    '--evaluation.negatives=historical',
+    '--evaluation.amount=3',
+  );
+  expect(evaluated).toMatchObject({ negatives: 'historical', amount: 3 });
+  expect(evaluated['test.ap']).not.toBe(trained['test.ap']);
+  expect(await expectFailure('eval', at('tgn'), '--evaluation.negatives=easy')).toMatch(/historical.*easy/);
 });
 
 it('info says what a run and a checkpoint are', async () => {
@@ -159,10 +164,10 @@ it('predict scores pairs after the end of the stream', async () => {
   expect(readFileSync(join(at('now'), 'scores.csv'), 'utf8')).toMatch(/^src,dst,score,logit\n0,0,/);
 });
 
-it('predict refuses by name what it cannot score', async () => {
+it('predict names what it cannot score', async () => {
   const scored = (text: string): Promise<string> => {
     writeFileSync(at('bad.csv'), text);
-    return refused('predict', at('tgn'), '--input-file', at('bad.csv'), '--output-dir', at('bad'));
+    return expectFailure('predict', at('tgn'), '--input-file', at('bad.csv'), '--output-dir', at('bad'));
   };
   expect(await scored('0,0,5\n')).toMatch(/score: expected a time after 898.5/);
   expect(await scored('0,0,2000\n0,12,2000\n')).toMatch(
@@ -170,14 +175,14 @@ it('predict refuses by name what it cannot score', async () => {
   );
   expect(await scored('0,0,soon\n')).toMatch(/bad\.csv:1: expected a time, got "soon"/);
   expect(existsSync(join(at('bad'), 'scores.csv'))).toBe(false);
-  expect(await refused('predict', at('tgn'))).toMatch(/expected --input-file.*skein eval/);
+  expect(await expectFailure('predict', at('tgn'))).toMatch(/expected --input-file.*skein eval/);
   writeFileSync(at('bad.csv'), '0,0,2000\n');
-  expect(await refused('predict', join(at('tgn'), 'best'), '--input-file', at('bad.csv'))).toMatch(
+  expect(await expectFailure('predict', join(at('tgn'), 'best'), '--input-file', at('bad.csv'))).toMatch(
     /predict: expected the final state of a finished run/,
   );
 });
 
-it('train goes on with a run that is named by its directory, with its own configuration', async () => {
+it('train resumes a run by its directory, with its configuration', async () => {
   const directory = join(folder, 'a run');
   const small = ['--train.epoch=1', '--train.lr=0.01', `--storage.model_dir=${directory}`];
   await last('train', at('tgat.yaml'), ...small);
@@ -187,8 +192,8 @@ it('train goes on with a run that is named by its directory, with its own config
   expect(done).toMatchObject({ directory: moved, epochs: 2 });
   expect(readFileSync(join(moved, 'full_config.yaml'), 'utf8')).toMatch(/lr: 0\.01/);
   expect(readFileSync(join(moved, 'config.yaml'), 'utf8')).toBe(readFileSync(at('tgat.yaml'), 'utf8'));
-  expect(await refused('train', moved)).toMatch(/which has a finished run.*resume_training: true/);
-  expect(await refused('train', folder)).toMatch(/a configuration file or the directory of a run/);
+  expect(await expectFailure('train', moved)).toMatch(/which has a finished run.*resume_training: true/);
+  expect(await expectFailure('train', folder)).toMatch(/a configuration file or the directory of a run/);
   expect(resumeCommand(moved)).toBe(`npx skein train '${moved}' --training.resume_training=true`);
   expect(resumeCommand('/runs/a-1')).toBe('npx skein train /runs/a-1 --training.resume_training=true');
 });
@@ -203,23 +208,25 @@ it('export writes the memory of every node; query says what to use', async () =>
   ).toBeGreaterThanOrEqual(20);
   const ids = readFileSync(join(at('vectors'), 'memory.csv'), 'utf8').match(/^(src|dst):\d+/gm);
   expect([ids?.length, ids?.[0], ids?.[12], ids?.at(-1)]).toEqual([20, 'src:0', 'dst:0', 'dst:7']);
-  expect(await refused('export', at('tgat'))).toMatch(/with memory.*memory\.type is none/);
+  expect(await expectFailure('export', at('tgat'))).toMatch(/with memory.*memory\.type is none/);
   for (const [option, name] of [
     ['--what', 'encoded'],
     ['--tables', 'embeddings'],
   ])
-    expect(await refused('export', at('tgn'), option, name)).toMatch(
+    expect(await expectFailure('export', at('tgn'), option, name)).toMatch(
       new RegExp(
         `^.*export: expected memory for ${option}, got ${name}\\. The temporal run .* has no other table`,
       ),
     );
-  expect(await refused('query', at('tgn'), '--head', '0')).toMatch(/temporal run .*skein serve --temporal/);
+  expect(await expectFailure('query', at('tgn'), '--head', '0')).toMatch(
+    /temporal run .*skein serve --temporal/,
+  );
 });
 
 it('train and eval tell labels of events where asked to', async () => {
   const directory = at('labels');
-  const asked = ['--labels.epochs=2', '--train.epoch=1', `--storage.model_dir=${directory}`];
-  const done = await last('train', at('tgat.yaml'), ...asked);
+  const options = ['--labels.epochs=2', '--train.epoch=1', `--storage.model_dir=${directory}`];
+  const done = await last('train', at('tgat.yaml'), ...options);
   expect(done['test.label_auc']).toEqual(expect.any(Number));
   expect((await last('eval', directory))['test.label_auc']).toBe(done['test.label_auc']);
 });

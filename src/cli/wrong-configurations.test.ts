@@ -15,7 +15,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const printed = captureOutput();
 
 /** Checks a file with overrides; expects code 2 and gives the message. */
-async function refused(file: string, overrides: readonly string[]): Promise<string> {
+async function expectFailure(file: string, overrides: readonly string[]): Promise<string> {
   const code = await run(['config', file, ...overrides.map((text) => `--${text}`)]);
   expect({ code, out: printed.out }).toEqual({ code: 2, out: '' });
   return printed.err;
@@ -420,7 +420,7 @@ const cases: readonly (readonly [
 
 describe('wrong values', () => {
   it.each(cases)('%s', async (_title, file, overrides, message) => {
-    check(await refused(fixture(file), overrides), message);
+    check(await expectFailure(fixture(file), overrides), message);
   });
 });
 
@@ -457,11 +457,15 @@ describe('wrong files', () => {
   it.each(files)('%s', async (_title, text, message) => {
     const path = join(folder, 'broken.yaml');
     writeFileSync(path, text);
-    check(await refused(path, []), message);
+    check(await expectFailure(path, []), message);
   });
 
   it('missing file', async () => {
-    check(await refused(join(folder, 'none.yaml'), []), ['none.yaml', 'a readable file', 'Check the path']);
+    check(await expectFailure(join(folder, 'none.yaml'), []), [
+      'none.yaml',
+      'a readable file',
+      'Check the path',
+    ]);
   });
 
   it('every problem is named at once, with its line', async () => {
@@ -470,7 +474,7 @@ describe('wrong files', () => {
       path,
       'model:\n  learning_task: XY\n  encodr: 1\nstorage:\n  dataset:\n    dataset_dir: 3\n',
     );
-    const message = await refused(path, []);
+    const message = await expectFailure(path, []);
     expect(message).toMatch(/4 problems/);
     expect(message).toMatch(/two\.yaml:2: .*model\.learning_task/);
     expect(message).toMatch(/two\.yaml:3: .*model\.encodr.*Did you mean model\.encoder\?/);
@@ -481,7 +485,7 @@ describe('wrong files', () => {
     const path = join(folder, 'many.yaml');
     writeFileSync(path, Array.from({ length: 40_000 }, (_, i) => `key_${i}: ${i}`).join('\n'));
     const start = performance.now();
-    const message = await refused(path, []);
+    const message = await expectFailure(path, []);
     // About one second; comparing every key with all others takes a minute.
     expect(performance.now() - start).toBeLessThan(15_000);
     expect(message).toMatch(/40003 problems/);

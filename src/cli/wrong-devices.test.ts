@@ -1,4 +1,4 @@
-/** What does not run on a graphics processor is refused when the configuration is read: exit code 2, the key, the fix. */
+/** Settings that do not run on a GPU are rejected when the configuration is read: exit code 2, the key, the fix. */
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { run } from './program.js';
@@ -8,7 +8,7 @@ const file = fileURLToPath(new URL('../../test/fixtures/config/embedding-only.ya
 const stream = fileURLToPath(new URL('../../examples/collegemsg-tgn.yaml', import.meta.url));
 const printed = captureOutput();
 
-async function refused(path: string, ...overrides: string[]): Promise<string> {
+async function expectFailure(path: string, ...overrides: string[]): Promise<string> {
   printed.clear();
   const given = ['storage.device_type=webgpu', ...overrides].map((override) => `--${override}`);
   expect(await run(['config', path, ...given])).toBe(2);
@@ -25,12 +25,12 @@ it.each([
   [amsgrad, 'model.dense_optimizer.options.amsgrad', 'no kernel'],
   ['distributed.mode=sar', 'distributed', 'their cpus'],
 ])('%s', async (override, key, fix) => {
-  const message = await refused(file, override);
+  const message = await expectFailure(file, override);
   expect(message).toContain(`${key}`);
   expect(message).toContain('beside storage.device_type webgpu');
   expect(message).toContain(fix);
 });
 
 it('event streams have no device', async () => {
-  expect(await refused(stream)).toMatch(/a known key, got storage\.device_type/);
+  expect(await expectFailure(stream)).toMatch(/a known key, got storage\.device_type/);
 });

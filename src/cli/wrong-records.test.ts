@@ -68,7 +68,7 @@ test.each<[unknown, string]>([
   [{ gap: { kind: 'choice', doc: '' } }, 'a list of strings for settings.gap.values'],
   [{ gap: { kind: 'list', doc: '' } }, 'min and what for settings.gap'],
   [{ gap: { kind: 'integer', doc: '', min: 1, standard: 0 } }, 'at least 1 for settings.gap.standard, got 0'],
-])('settings %j are refused', (settings, message) => {
+])('settings %j are rejected', (settings, message) => {
   const given = settings as never;
   const make = () => null as never;
   for (const register of [

@@ -1,4 +1,4 @@
-/** Every way we could think of to get a temporal run wrong: exit code 2, the key or the line, what was expected, the fix. */
+/** Invalid temporal runs: exit code 2, the key or the line, what was expected, the fix. */
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -32,7 +32,7 @@ const model = (path: string): string[] => [
 const printed = captureOutput();
 
 /** Trains a file; expects code 2, no run, and gives the message. */
-async function refused(
+async function expectFailure(
   lines: readonly string[],
   overrides: readonly string[] = [],
 ): Promise<[string, string]> {
@@ -198,7 +198,7 @@ describe('in the file', () => {
   ])('%s', async (_name, at, change, messages) => {
     const lines = model(events);
     lines[at] = change(lines[at]);
-    const [message, file] = await refused(lines);
+    const [message, file] = await expectFailure(lines);
     for (const part of messages) expect(message).toMatch(part);
     // What is missing has no line of its own.
     if (!message.includes('memory.dim_out')) expect(message).toContain(`${file}:${at + 1}: `);
@@ -246,7 +246,7 @@ describe('by overrides', () => {
     ],
     ['nothing to train on', ['dataset.new_node_share=0.99'], [/train_share|events to train on/]],
   ])('%s', async (_name, overrides, messages) => {
-    const [message] = await refused(model(events), overrides);
+    const [message] = await expectFailure(model(events), overrides);
     for (const part of messages) expect(message).toMatch(part);
   });
 });
@@ -256,7 +256,7 @@ test('everything that is wrong is told at once', async () => {
   lines[0] = lines[0].replace('neighbor', 'neighbour');
   lines[3] = lines[3].replace('epoch', 'epochs');
   lines[4] = lines[4].replace('path', 'pth');
-  const [message, file] = await refused(lines);
+  const [message, file] = await expectFailure(lines);
   expect(message).toMatch(/\d problems/);
   for (const line of [1, 4, 5]) expect(message).toContain(`${file}:${line}: `);
 });
@@ -279,22 +279,22 @@ describe('events', () => {
     ['SNAP: times that go back', '0 1 5\n1 2 4\n2 0 6\n', 'txt', /:2: .*time 4 after 5/],
   ])('%s', async (_name, text, ending, message) => {
     const path = write(text, ending);
-    const [told] = await refused(model(path));
+    const [told] = await expectFailure(model(path));
     expect(told).toContain(path);
     expect(told).toMatch(message);
   });
 
   test('a missing file, and an empty one', async () => {
-    const [missing] = await refused(model(join(folder, 'nothing.csv')));
+    const [missing] = await expectFailure(model(join(folder, 'nothing.csv')));
     expect(missing).toContain('nothing.csv');
     printed.err = '';
     const empty = write('', 'csv');
-    const [told] = await refused(model(empty));
+    const [told] = await expectFailure(model(empty));
     expect(told).toContain(empty);
   });
 
   test('a header alone is no stream to train on', async () => {
-    const [told] = await refused(model(write(jodieHeader, 'csv')));
+    const [told] = await expectFailure(model(write(jodieHeader, 'csv')));
     expect(told).toMatch(/events/);
   });
 

@@ -81,16 +81,16 @@ export function mismatch(where: string, what: string, got: unknown): never {
 export function makeCsr(
   where: string,
   shape: readonly [number, number],
-  parts: {
+  arrays: {
     readonly offsets: ArrayLike<number>;
     readonly indices: ArrayLike<number>;
     readonly values: ArrayLike<number>;
   },
 ): CsrArrays {
   if (!(shape[1] < 2 ** 31)) mismatch(where, 'fewer than 2^31 columns', shape[1]);
-  const offsets = checkIds(where, 'row offset', parts.offsets, parts.indices.length + 1);
-  const indices = checkIds(where, 'column of entry', parts.indices, shape[1]);
-  const values = checkFloats(where, 'entry', parts.values);
+  const offsets = checkIds(where, 'row offset', arrays.offsets, arrays.indices.length + 1);
+  const indices = checkIds(where, 'column of entry', arrays.indices, shape[1]);
+  const values = checkFloats(where, 'entry', arrays.values);
   if (offsets.length !== shape[0] + 1 || values.length !== indices.length)
     mismatch(
       where,

@@ -104,7 +104,7 @@ test.each([
   expect(await findFiles('test', entry, { root, download: true })).toEqual(paths);
 });
 
-test('an archive without a wanted file, and one that is cut off, are named', async () => {
+test('an archive without a wanted file, and one that is truncated, are named', async () => {
   const entry = (archive: string): CatalogueEntry => ({
     ...{ title: 'test', licence: 'none', folder: 'set', files: [[{ name: 'd.txt' }]], counts: {} },
     archive: `${address}/${archive}`,

@@ -223,7 +223,7 @@ describe('the report', () => {
     expect(last).toMatchObject({ verdict: 'not proven', different: ['fixed'], not_comparable: [] });
   });
 
-  it('is one JSON object a case and one for all', () => {
+  it('is one JSON object per case and one for all', () => {
     const lines = comparisonJson(comparison, { node: 'v1' }).map((line) => JSON.parse(line));
     expect(lines).toHaveLength(4);
     expect(lines[0]).toMatchObject({

@@ -62,7 +62,7 @@ describe('parseArguments', () => {
       /--against with --allow-different/,
     ],
     ['saving two trees', ['kernels', '--against', '..', '--save'], /no --save with --against/],
-  ])('refuses %s', (_what, words, message) => {
+  ])('rejects %s', (_what, words, message) => {
     expect(() => parse(...words)).toThrow(UsageError);
     expect(() => parse(...words)).toThrow(message);
   });
@@ -111,7 +111,7 @@ describe('statistics', () => {
     expect(median([4, 1, 3, 2])).toBe(2.5);
   });
 
-  it('compares figures by their scale and refuses NaN and missing ones', () => {
+  it('compares figures by their scale and rejects NaN and missing ones', () => {
     const check = (value: number, scale = 100) => [{ name: 'sum', value, scale }];
     expect(disagreement(check(1), check(1.009), 1e-4)).toBeNull();
     expect(disagreement(check(1), check(1.011), 1e-4)).toMatch(/sum: ours 1, the peer's 1.011/);
@@ -164,7 +164,7 @@ describe('coreNames', () => {
 });
 
 describe('output', () => {
-  it('is one JSON object a line with rounded numbers and no empty error', () => {
+  it('is one JSON object per line with rounded numbers and no empty error', () => {
     const line = jsonLine(result);
     expect(line).not.toContain('\n');
     expect(JSON.parse(line)).toMatchObject({

@@ -1,4 +1,4 @@
-/** Readers that go away and disks that are full: training finishes, what only prints ends, and nothing ends in a stack. */
+/** Closed pipes and full disks: training finishes, commands that only print end, and no error prints a stack. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -53,7 +53,7 @@ it.skipIf(!hasMpi)(
   240_000,
 );
 
-describe('what only prints', () => {
+describe('commands that only print', () => {
   it.each(['info --json', '--help', 'config facts', 'eval text'])(
     '%s ends quietly with code 0',
     (command) => {

@@ -53,7 +53,7 @@ test('types of a plugin are trained and evaluated by the commands of the page', 
   expect(losses(trained)[0]).not.toBe(losses(without)[0]);
 });
 
-test('a task of its own is fitted', async () => {
+test('a custom task is fitted', async () => {
   const log = vi.spyOn(console, 'log').mockImplementation(() => undefined);
   await import(join(folder, 'points.ts'));
   const [best, epochs, stopped, measured] = log.mock.calls[0];

@@ -19,7 +19,7 @@ it('prints help and version with code 0', () => {
   expect(skein('--version').out).toMatch(/^\d+\.\d+\.\d+\n$/);
 });
 
-it('prints one JSON object a line with --json', () => {
+it('prints one JSON object per line with --json', () => {
   const { code, out, err } = skein('info', '--json');
   expect({ code, err }).toEqual({ code: 0, err: '' });
   expect(JSON.parse(out)).toMatchObject({ event: 'done', node: process.versions.node });
@@ -62,7 +62,7 @@ it.each([
     ['quickstart', '--seed', 'x'],
     /^skein: quickstart: expected a whole number of at least 0 for --seed <n>, got x\. .*\n$/,
   ],
-])('refuses %j with code 2', (args, message) => {
+])('rejects %j with code 2', (args, message) => {
   const { code, out, err } = skein(...args);
   expect({ code, out }).toEqual({ code: 2, out: '' });
   expect(err).toMatch(message);

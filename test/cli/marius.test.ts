@@ -58,7 +58,7 @@ evaluation:
     filtered: true
 `;
 
-it('does the whole way of a Marius user', () => {
+it('supports the whole workflow of a Marius user', () => {
   writeFileSync(at('edges.tsv'), edges.join(''));
   writeFileSync(at('config.yaml'), config);
   const columns = ['--src_column', '0', '--edge_type_column', '1', '--dst_column', '2', '--delim', '\t'];

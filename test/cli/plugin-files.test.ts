@@ -1,4 +1,4 @@
-/** `--plugin` with what is no module that can be loaded: the command says so and ends. */
+/** `--plugin` with a file that is not a loadable module: the command reports that and ends. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-/** `skein preprocess` and `skein export` as processes: Marius's options, ours, events, refusals. */
+/** `skein preprocess` and `skein export` as processes: Marius's options, ours, events, errors. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

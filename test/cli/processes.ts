@@ -49,7 +49,7 @@ export function workFolder(): string {
 /** facts.tsv, prepared as facts/, and facts.yaml, which trains on it: many edges, so that an epoch takes a moment. */
 export function prepareFacts(folder: string, edges = 4000): void {
   mkdirSync(folder, { recursive: true });
-  // Any numbers will do, as long as they are the same each time.
+  // Any numbers, but the same each time.
   const lines = Array.from(
     { length: edges },
     (_, i) => `n${(i * 7919) % 997}\tr${i % 3}\tn${(i * 104_729) % 991}`,

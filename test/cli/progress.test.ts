@@ -35,7 +35,7 @@ describe.skipIf(!hasScript)('on a terminal', () => {
     expect(lines.at(-2)).toMatch(/^Done in .* s\. Saved in /);
   }, 240_000);
 
-  it('fits a narrow one, without colours when they are not welcome', () => {
+  it('fits a narrow one, without colours when they are disabled', () => {
     const { code, out } = onTerminal(train('narrow'), work, 32, { NO_COLOR: '1', LANG: 'C', LC_ALL: 'C' });
     expect(code, out).toBe(0);
     expect(out).not.toContain(`${esc}[3`);

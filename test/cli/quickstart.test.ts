@@ -45,7 +45,7 @@ const last = ({ events }: Result): Event | undefined => events[events.length - 1
 
 // Ranking 10,000 edges among 117,791 synsets takes the TypeScript kernels many minutes.
 describe.skipIf(nativeKernels === null)('quickstart', () => {
-  it('prepares, is interrupted, goes on, evaluates and answers', { timeout: 240_000 }, async () => {
+  it('prepares, is interrupted, resumes, evaluates and answers', { timeout: 240_000 }, async () => {
     const cut = await quickstart([], ({ event }, child) => {
       if (event === 'config') setTimeout(() => child.kill('SIGINT'), 300);
     });
@@ -56,7 +56,7 @@ describe.skipIf(nativeKernels === null)('quickstart', () => {
       expect(kinds).toContain(kind);
     expect(last(run)).toMatchObject({ event: 'done', mrr: expect.any(Number) });
     expect(run.err).toContain('Nearest to dog.n.01');
-    // Text goes to stderr beside events: every line of training at most once.
+    // Text goes to stderr next to events: every line of training at most once.
     for (const line of ['epoch 1 ', 'validation ', 'test '])
       expect(run.err.split(`\n${line}`).length).toBeLessThanOrEqual(2);
     expect(run.err).toMatch(/The quickstart took [\d.]+ s\./);

@@ -1,4 +1,4 @@
-/** `skein run` as a process: whose output is seen, exit codes, signals, and what it does inside a launcher. */
+/** `skein run` as a process: which output is shown, exit codes, signals, and running inside a launcher. */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
@@ -25,7 +25,7 @@ function skeinRun(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
 const script = (text: string) => ['--', process.execPath, '-e', `${rankOf} ${text}`];
 
 describe.skipIf(!hasMpi)(`skein run${hasMpi ? '' : ' (skipped: mpirun is missing)'}`, () => {
-  it('shows the output of rank 0 as it is, and of all when asked', () => {
+  it('shows the output of rank 0 as it is, and of all on request', () => {
     const both = script('console.log("rank", rank); console.error("error of", rank)');
     expect(skeinRun(['-n', '2', ...both])).toEqual({ code: 0, out: 'rank 0\n', err: 'error of 0\n' });
     const { out } = skeinRun(['-n', '2', '--all-output', ...both]);
@@ -43,7 +43,7 @@ describe.skipIf(!hasMpi)(`skein run${hasMpi ? '' : ' (skipped: mpirun is missing
     expect(err).toMatch(/rank 1:[\s\S]*the disk is full/);
   }, 240_000);
 
-  it("runs Skein's own commands by name, with their options", () => {
+  it('runs Skein commands by name, with their options', () => {
     const { code, out } = skeinRun(['-n', '2', 'info', '--json']);
     expect(code).toBe(0);
     expect(JSON.parse(out)).toMatchObject({ event: 'done' });
@@ -112,7 +112,7 @@ it('says what to install when there is no launcher', () => {
   expect(err).toMatch(/expected no-such-launcher on the path.*apt-get install openmpi-bin/s);
 }, 240_000);
 
-it('refuses a command line without a command', () => {
+it('rejects a command line without a command', () => {
   expect(skeinRun(['-n', '2']).code).toBe(2);
   expect(skeinRun(['-n', '0', 'info']).code).toBe(2);
   expect(skeinRun(['run', 'info']).code).toBe(2);

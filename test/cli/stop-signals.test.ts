@@ -1,4 +1,4 @@
-/** `skein preprocess` that is told to stop, in whatever way, leaves nothing beside its output. */
+/** `skein preprocess` that is stopped leaves nothing next to its output. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync } from 'node:fs';

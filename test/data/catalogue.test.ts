@@ -60,7 +60,7 @@ test('a name that is not in the catalogue lists those that are', async () => {
   await expect(loadDataset('corra' as DatasetName)).rejects.toThrow(/one of karate-club, cora, citeseer/);
 });
 
-test('missing files are listed with their place and address', async () => {
+test('missing files are listed with their path and address', async () => {
   const loading = loadDataset('cora', { root: folder, download: false });
   await expect(loading).rejects.toThrow(StorageError);
   await expect(loading).rejects.toThrow(join(folder, 'planetoid', 'ind.cora.allx'));
@@ -89,7 +89,7 @@ describe('fetching', () => {
     await expect(loading).rejects.toThrow(join(folder, 'none', 'collegemsg', 'CollegeMsg.txt'));
   });
 
-  test('content with a wrong checksum is refused and not kept', async () => {
+  test('content with a wrong checksum is rejected and not kept', async () => {
     served.set('/mathoverflow/sx-mathoverflow-typed.txt.gz', '1 2 3\n');
     const root = join(folder, 'wrong');
     await expect(loadDataset('mathoverflow', { root, mirror })).rejects.toThrow(
@@ -127,7 +127,7 @@ describe('local files', () => {
     }
   });
 
-  test('with other counts are refused', async () => {
+  test('with other counts are rejected', async () => {
     const root = join(folder, 'short');
     await put(join(root, 'umls'));
     const text = await readFile(join(root, 'umls', 'test.txt'), 'utf8');
@@ -137,7 +137,7 @@ describe('local files', () => {
     await expect(loading).rejects.toThrow(/expected 661 test in umls, got 660/);
   });
 
-  test('with a wrong checksum are refused', async () => {
+  test('with a wrong checksum are rejected', async () => {
     const root = join(folder, 'damaged');
     await mkdir(join(root, 'collegemsg'), { recursive: true });
     await writeFile(join(root, 'collegemsg', 'CollegeMsg.txt'), '1 2 3\n');
@@ -146,7 +146,7 @@ describe('local files', () => {
     );
   });
 
-  test('that lead out of the root are refused', async () => {
+  test('that lead out of the root are rejected', async () => {
     const outside = await put(join(folder, 'outside'));
     const root = join(folder, 'linked');
     await mkdir(root);

@@ -61,7 +61,7 @@ describe('exportTable', () => {
     expect(await readFile(tabs, 'utf8')).toContain('\na,b\t');
   });
 
-  test('npy and safetensors with the ids beside them', async () => {
+  test('npy and safetensors with the ids in a separate file', async () => {
     const out = path('npy');
     const [, ids] = await exportTable({ rows: table, names, format: 'npy', path: out });
     const array = await readNpy(out);
@@ -108,7 +108,7 @@ describe('exportTable', () => {
     expect((await readNpy(out)).data.length).toBe(rows * 64);
   });
 
-  test('refusals leave nothing behind', async () => {
+  test('failed exports leave nothing behind', async () => {
     const out = path('csv');
     await exportTable({ rows: table, names, format: 'csv', path: out });
     await expect(exportTable({ rows: table, names, format: 'csv', path: out })).rejects.toThrow(StorageError);
@@ -175,7 +175,7 @@ describe('readRawEdges', () => {
     ['plain\tlikes\tZoë\nZoë\tplain\n', /:2: expected 3 columns, got 2/],
     ['plain\tZoë\n', /expected a column of edge types/],
     ['', /at least one edge/],
-  ])('refuses %j', async (text, message) => {
+  ])('rejects %j', async (text, message) => {
     const error = await readRawEdges(await put(text), {}, { nodes: names, relations }).catch(
       (e: unknown) => e,
     );

@@ -1,4 +1,4 @@
-/** Readers of node classification data on small files: content, and an error with file and place for each broken one. */
+/** Readers of node classification data on small files: content, and an error with file and position for each broken one. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
@@ -129,7 +129,7 @@ test('shchur, random damage never escapes as another error', async () => {
   }
 });
 
-test('shchur: counts are kept when asked for', async () => {
+test('shchur: counts are kept on request', async () => {
   const { features } = await readShchur(join(fixtures, 'shchur', 'tiny.npz'), { counts: true });
   const { shape, offsets, indices, values } = features as Exclude<typeof features, null> & {
     offsets: Int32Array;

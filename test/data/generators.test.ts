@@ -181,7 +181,7 @@ describe('splits', () => {
     expect(() => randomNodeSplit(labels, { fractions: { train: 0.9, valid: 0.2 } })).toThrow(ValueError);
   });
 
-  test('links of an undirected graph: parts are disjoint, messages never show what is asked', () => {
+  test('links of an undirected graph: splits are disjoint, messages never contain the links to predict', () => {
     const graph = barabasiAlbert(200, { edgesPerNode: 4, seed: 1 });
     const { train, valid, test } = randomLinkSplit(graph, { seed: 3, negatives: 2 });
     const links = graph.numEdges / 2;

@@ -1,4 +1,4 @@
-/** Files and options made to mislead the readers: each is refused by name, soon, and without writing elsewhere. */
+/** Files and options made to mislead the readers: each is rejected soon, and without writing elsewhere. */
 import { mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -30,7 +30,7 @@ async function put(content: string | Uint8Array, name = 'file.txt'): Promise<str
 }
 
 /** Asserts the error of a promise: class and message. */
-async function refused(work: Promise<unknown>, type: new (...args: never[]) => Error, message: RegExp) {
+async function expectFailure(work: Promise<unknown>, type: new (...args: never[]) => Error, message: RegExp) {
   const error = await work.then(
     () => null,
     (reason: unknown) => reason,
@@ -40,7 +40,7 @@ async function refused(work: Promise<unknown>, type: new (...args: never[]) => E
 }
 
 describe('edge lists', () => {
-  test('a .gz that is cut off is refused wherever the cut is', async () => {
+  test('a truncated .gz is rejected wherever it ends', async () => {
     const rows = Array.from({ length: 20_000 }, (_, i) => `${(i * 7919) % 20_000},${i}`);
     const whole = gzipSync(rows.join('\n'));
     const path = await put(whole, 'edges.csv.gz');
@@ -49,12 +49,16 @@ describe('edge lists', () => {
     for (let i = 1; i < 40; i++) cuts.push(Math.floor((whole.length * i) / 40));
     for (const cut of cuts) {
       await writeFile(path, whole.subarray(0, cut));
-      await refused(readEdgeList(path), FormatError, /edges\.csv\.gz: expected gzip data, .* truncated/);
+      await expectFailure(
+        readEdgeList(path),
+        FormatError,
+        /edges\.csv\.gz: expected gzip data, .* truncated/,
+      );
     }
     const wrong = Buffer.from(whole);
     wrong[whole.length - 6] ^= 1;
     await writeFile(path, wrong);
-    await refused(readEdgeList(path), FormatError, /edges\.csv\.gz: expected gzip data/);
+    await expectFailure(readEdgeList(path), FormatError, /edges\.csv\.gz: expected gzip data/);
   });
 
   test.each<[string, unknown, RegExp]>([
@@ -74,7 +78,7 @@ describe('edge lists', () => {
     ['options that are none', null, /an object for options, got null/],
   ])('option: %s', async (_, options, message) => {
     for (const text of ['0,1\n', '']) {
-      await refused(readEdgeList(await put(text), options as EdgeListOptions), ValueError, message);
+      await expectFailure(readEdgeList(await put(text), options as EdgeListOptions), ValueError, message);
     }
   });
 
@@ -92,7 +96,11 @@ describe('edge lists', () => {
       put(`0,1,1\n0,2,${weight}\n`).then((p) => readEdgeList(p, { weight: 2 }));
     expect((await reading('-3.4028235e38')).weight?.[1]).toBe(Math.fround(-3.4028235e38));
     for (const weight of ['1e300', '-1e39', '3.4028235677973366e38'])
-      await refused(reading(weight), FormatError, /file\.txt:2: expected a number within the range of f32/);
+      await expectFailure(
+        reading(weight),
+        FormatError,
+        /file\.txt:2: expected a number within the range of f32/,
+      );
   });
 
   test.each([
@@ -109,12 +117,16 @@ describe('edge lists', () => {
 });
 
 describe('text', () => {
-  test('a line without end is refused with its number, soon', async () => {
+  test('a line without end is rejected with its number, soon', async () => {
     const bomb = gzipSync(Buffer.concat([Buffer.from('a\tr\tb\n'), Buffer.alloc(80 << 20, 'x')]), {
       level: 1,
     });
     const path = await put(bomb, 'facts.txt.gz');
-    await refused(readTripleFiles({ all: path }), FormatError, /:2: expected a line of at most 67108864/);
+    await expectFailure(
+      readTripleFiles({ all: path }),
+      FormatError,
+      /:2: expected a line of at most 67108864/,
+    );
   });
 
   test('lines over many chunks stay whole', async () => {
@@ -123,7 +135,7 @@ describe('text', () => {
     expect(all.entities.map((entity) => entity.length)).toEqual([1, name.length, 1]);
   });
 
-  test('N-Triples: a literal of 16 MB is read, an IRI of that size read or refused', async () => {
+  test('N-Triples: a literal of 16 MB is read, an IRI of that size read or rejected', async () => {
     const long = 'x'.repeat(16 << 20);
     const { entities } = await readNTriples(await put(`<a> <b> "${long}\\"\\u0041"@en .\n`));
     expect(entities[1].length).toBe(long.length + 7);
@@ -140,26 +152,26 @@ describe('text', () => {
 });
 
 describe('loading', () => {
-  test('a link out of the root is refused before anything is written', async () => {
+  test('a link out of the root is rejected before anything is written', async () => {
     const [outside, root] = [join(folder, 'outside'), join(folder, 'root')];
     await mkdir(outside);
     await mkdir(root);
     const load = () => loadDataset('umls', { root, mirror: 'http://127.0.0.1:9' });
     for (const target of [outside, join(outside, 'absent')]) {
       await symlink(target, join(root, 'umls'));
-      await refused(load(), StorageError, /umls.*(which leads to|with ENOENT)/);
+      await expectFailure(load(), StorageError, /umls.*(which leads to|with ENOENT)/);
       await rm(join(root, 'umls'));
     }
     expect(await readdir(outside)).toEqual([]);
     await symlink(root, join(folder, 'alias'));
     const aliased = loadDataset('umls', { root: join(folder, 'alias'), mirror: 'http://127.0.0.1:9' });
-    await refused(aliased, StorageError, /download failed/);
+    await expectFailure(aliased, StorageError, /download failed/);
   });
 
   test.each([{ root: 5 }, { download: 'no' }, { mirror: 5 }])('options %j', async (options) => {
     const name = Object.keys(options)[0];
     const message = new RegExp(`^loadDataset: expected .* for ${name}, got`);
-    await refused(loadDataset('cora', { root: folder, ...options } as never), ValueError, message);
+    await expectFailure(loadDataset('cora', { root: folder, ...options } as never), ValueError, message);
   });
 });
 

@@ -96,7 +96,7 @@ describe('encoding', () => {
     expect(await rows(data)).toMatchObject({ a: [1, 1, 0], b: [-1, 0, 1] });
   });
 
-  test('columns of one name are told apart by their places, in new tables too', async () => {
+  test('columns of one name are distinguished by their indices, in new tables too', async () => {
     const notes: string[] = [];
     const data = await prepare('id,x,x,x\na,,1,no\nb,,3,yes\n', { header: true }, notes);
     expect(await rows(data)).toEqual({ a: [-1, 0], b: [1, 1], c: [0, 0], d: [0, 0] });
@@ -146,7 +146,7 @@ describe('classes of a table', () => {
     expect(notes.join('\n')).toMatch(/\d\.csv: 1 of 4 nodes have no class/);
   });
 
-  test('a file of labels keeps its numbers, -1 is no class there, and that is said', async () => {
+  test('a file of labels keeps its numbers, -1 means no class there, and a note states that', async () => {
     const notes: string[] = [];
     const nodeLabels = put('a,-1\nb,1\nc,3\nd,-1\n');
     const data = await prepare('', { nodeTable: undefined as never, nodeLabels }, notes);
@@ -239,7 +239,7 @@ describe('new nodes', () => {
     );
   });
 
-  test('an encoding that was changed is refused', async () => {
+  test('an encoding that was changed is rejected', async () => {
     const data = await prepare(table);
     const path = join(data.directory, 'nodes/encoding.json');
     const text = readFileSync(path, 'utf8');
@@ -250,7 +250,7 @@ describe('new nodes', () => {
   });
 });
 
-describe('what is refused, and what to do', () => {
+describe('errors and their advice', () => {
   const many = Array.from({ length: 300 }, (_, i) => `n${i},text ${i}`).join('\n');
   test.each<[string, string, Partial<PreprocessOptions>, RegExp]>([
     [
@@ -345,7 +345,7 @@ describe('the type of the nodes of a table, where the graph has two', () => {
     },
   );
 
-  test('a type that is told decides, whatever the names', async () => {
+  test('a given type decides, whatever the names', async () => {
     const data = await open(called('customers.csv', people), { nodeTableType: 'product' });
     expect(await classes(data)).toEqual([null, null, null, 'a', 'b', 'a']);
     const wrong = open(called('customers.csv', people), { nodeTableType: 'shop' });

@@ -1,4 +1,4 @@
-/** Users and items with ids of their own: kept apart, named by type, found again by every reader. */
+/** Users and items with separate ids: kept apart, named by type, found again by every reader. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -48,7 +48,7 @@ describe('preparing', () => {
     );
   });
 
-  test('ids that carry their type keep their name, beside plain ones too', async () => {
+  test('ids that carry their type keep their name, also next to plain ones', async () => {
     const notes: string[] = [];
     const edges = put('user,item\nuser:7,item:7\nuser:8,item:7\n7,9\nuser:,user:7\n');
     const nodeTable = put('user,age\nuser:7,1\n8,2\n');
@@ -64,13 +64,13 @@ describe('preparing', () => {
     expect([one.stats.num_nodes, one.nodeTypes, await one.readNodeTypes()]).toEqual([3, null, null]);
     const shared = await prepare({ edges: put('source,target\n0,0\n0,1\n1,1\n2,0\n') });
     expect([shared.stats.num_nodes, shared.nodeTypes]).toEqual([3, null]);
-    const told = await prepare({ edges: put('0,0\n0,1\n'), nodeTypes: ['u', 'i'] });
-    expect([told.stats.num_nodes, told.nodeTypes]).toEqual([3, ['u', 'i']]);
+    const typed = await prepare({ edges: put('0,0\n0,1\n'), nodeTypes: ['u', 'i'] });
+    expect([typed.stats.num_nodes, typed.nodeTypes]).toEqual([3, ['u', 'i']]);
     const parquet = await prepare({ query: 'SELECT 7 AS customer, 7 AS product' });
     expect(parquet.nodeTypes).toEqual(['customer', 'product']);
   });
 
-  test('words that stand in both columns are the same nodes, unless told', async () => {
+  test('text ids that are in both columns are the same nodes by default', async () => {
     const chain = Array.from({ length: 30 }, (_, i) => `p${i},knows,p${i + 1}`).join('\n');
     const notes: string[] = [];
     const edges = put(`person,relation,thing\n${chain}\n`);
@@ -90,7 +90,7 @@ describe('preparing', () => {
     await expect(prepare({ edges: put(shop), nodeTypes: ['a b'] })).rejects.toThrow(/for nodeTypes/);
   });
 
-  test('node files: the column of ids names the type, or the type stands before the id', async () => {
+  test('node files: the column of ids names the type, or the type precedes the id', async () => {
     const labels = await prepare({ edges: put(shop), nodeLabels: put('user_id,class\n0,x\n2,y\n') });
     const names = await labels.nodeNames();
     const classes = (await labels.readLabels()) as Int32Array;
@@ -149,7 +149,7 @@ test('event files follow the same rules', async () => {
   expect((await events('from,to,time', { nodeTypes: ['a', 'b'] })).numNodes).toBe(3);
 });
 
-test('a directory whose types are damaged is refused', async () => {
+test('a directory whose types are damaged is rejected', async () => {
   const data = await prepare({ edges: put(shop) });
   const path = join(data.directory, 'nodes/types.bin');
   const bytes = readFileSync(path);

@@ -20,7 +20,7 @@ describe('npy and npz', () => {
     }
   });
 
-  test('a name that is not there lists those that are; text is refused as numbers', async () => {
+  test('a name that is not there lists those that are; text is rejected as numbers', async () => {
     const file = await readNpz(join(fixtures, 'shchur', 'tiny.npz'));
     expect(() => file.get('adj')).toThrow(/expected an array adj, got adj_data, adj_indices/);
     expect(() => file.numbers('class_names')).toThrow(/expected numbers for array class_names, got text/);
@@ -181,7 +181,7 @@ describe('pickles', () => {
     ['a number that is none', 'Ix\n.', 'expected a whole number'],
     ['state of nothing', 'NNb.', 'expected the state of'],
     ['a huge number', '\x8b\x00\x00\x10\x00.', 'at most 128 bytes'],
-  ])('refused: %s', (_, text, message) => {
+  ])('rejected: %s', (_, text, message) => {
     expect(() => parsePickle(bytes(text), 'file.pickle')).toThrow(FormatError);
     expect(() => parsePickle(bytes(text), 'file.pickle')).toThrow(message);
     expect(() => parsePickle(bytes(text), 'file.pickle')).toThrow('file.pickle');

@@ -54,7 +54,7 @@ describe('karate club', () => {
     expect((await data.readEdges('test')).length).toBe(0);
   });
 
-  test('labels, features and parts of nodes follow the new numbers', async () => {
+  test('labels, features and splits of nodes follow the new numbers', async () => {
     const data = await open(facts);
     const names = await data.nodeNames();
     const labels = (await data.readLabels()) as Int32Array;
@@ -64,7 +64,7 @@ describe('karate club', () => {
     for (let id = 0; id < 34; id++) {
       const raw = Number(names.nameOf(id));
       expect(labels[id]).toBe(karateClub().labels[raw]);
-      // Without features of its own the club has one column per member.
+      // Without features the club has one column per member.
       expect(features.subarray(id * 34, (id + 1) * 34).indexOf(1)).toBe(raw);
     }
     const parts: (Int32Array | null)[] = [];
@@ -97,7 +97,7 @@ describe('karate club', () => {
     ]);
   });
 
-  test('a target with data is kept unless asked; models in it stay', async () => {
+  test('a target with data is replaced only on request; models in it are kept', async () => {
     const path = await copy();
     await mkdir(join(path, 'model_0'));
     await expect(prepareDataset('karate-club', { outputDir: path })).rejects.toThrow(StorageError);
@@ -110,7 +110,7 @@ describe('karate club', () => {
     );
   });
 
-  test('unknown names and more partitions than nodes are refused', async () => {
+  test('unknown names and more partitions than nodes are rejected', async () => {
     await expect(prepareDataset('FB16K', { outputDir: next() })).rejects.toThrow(/one of .*fb15k-237/);
     await expect(prepareDataset('karate-club', { outputDir: next(), partitions: 35 })).rejects.toThrow(
       ValueError,
@@ -270,6 +270,6 @@ async function edit(path: string, from: string, to: string): Promise<void> {
   const file = join(path, 'dataset.yaml');
   const text = await readFile(file, 'utf8');
   expect(text).toContain(from);
-  // The first line is a checksum, which would refuse any change before it is looked at.
+  // The first line is a checksum, which would reject any change before it is looked at.
   await writeFile(file, text.replace(/^#.*\n/, '').replace(from, to));
 }

@@ -1,4 +1,4 @@
-/** What `preprocess` refuses: each with the file, the line or row where there is one, and nothing left behind. */
+/** Errors of `preprocess`: each with the file, the line or row where there is one, and nothing left behind. */
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,14 +8,14 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 let folder = '';
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'skein-refused-'));
+  folder = await mkdtemp(join(tmpdir(), 'skein-rejected-'));
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 type Kind = new (...args: never[]) => SkeinError;
 
 /** Files by name, then options with these names as paths. */
-async function refused(
+async function expectFailure(
   files: Readonly<Record<string, string>>,
   options: Omit<PreprocessOptions, 'outputDir'>,
   kind: Kind,
@@ -40,7 +40,7 @@ async function refused(
 }
 
 const one = (content: string, options: object, kind: Kind, message: RegExp) => () =>
-  refused({ 'e.csv': content }, { edges: 'e.csv', ...options }, kind, message);
+  expectFailure({ 'e.csv': content }, { edges: 'e.csv', ...options }, kind, message);
 
 describe('edges', () => {
   test(
@@ -145,27 +145,33 @@ describe('edges', () => {
       /e\.csv:2: expected a whole number for the type/,
     ),
   );
-  test('no file', () => refused({}, { edges: 'nowhere.tsv' }, StorageError, /nowhere\.tsv, got ENOENT/));
+  test('no file', () =>
+    expectFailure({}, { edges: 'nowhere.tsv' }, StorageError, /nowhere\.tsv, got ENOENT/));
   test('a Parquet file that is none', () =>
-    refused({ 'x.parquet': 'no' }, { edges: 'x.parquet' }, FormatError, /x\.parquet: expected a table/));
+    expectFailure(
+      { 'x.parquet': 'no' },
+      { edges: 'x.parquet' },
+      FormatError,
+      /x\.parquet: expected a table/,
+    ));
   test('a null in a table has its row', () =>
-    refused(
+    expectFailure(
       {},
       { query: "SELECT * FROM (VALUES ('a', 'b'), ('c', NULL)) t(s, d)" },
       FormatError,
       /query 1: expected a name for the target id, got "" in row 2/,
     ));
   test('an infinite weight in a table', () =>
-    refused(
+    expectFailure(
       {},
       { query: "SELECT 'a' AS s, 'b' AS d, 'inf'::DOUBLE AS w", source: 's', target: 'd', edgeWeight: 'w' },
       FormatError,
       /finite number for the weight, got "inf" in row 1/,
     ));
   test('SQL that does not run', () =>
-    refused({}, { query: 'SELEC 1' }, ValueError, /a query that DuckDB runs for query 1/));
-  test('the second part at fault', () =>
-    refused(
+    expectFailure({}, { query: 'SELEC 1' }, ValueError, /a query that DuckDB runs for query 1/));
+  test('the second split at fault', () =>
+    expectFailure(
       { 'a.csv': 'a,b\n', 'b.csv': 'c,d\ne\n' },
       { edges: ['a.csv', 'b.csv'] },
       FormatError,
@@ -198,7 +204,7 @@ describe('options', () => {
     ['validation nodes alone', { validNodes: 'e.csv' }, /a file for trainNodes/],
   ];
   test.each(cases)('%s', async (_, options, message) => {
-    await refused({ 'e.csv': 'a,b\n' }, { edges: 'e.csv', ...options }, ValueError, message);
+    await expectFailure({ 'e.csv': 'a,b\n' }, { edges: 'e.csv', ...options }, ValueError, message);
   });
 });
 
@@ -220,11 +226,11 @@ describe('nodes', () => {
     ['an empty list', '', { nodes: 'n.csv' }, /an empty file/],
   ];
   test.each(cases)('%s', async (_, content, options, message) => {
-    await refused({ ...files, 'n.csv': content }, { edges: 'e.csv', ...options }, FormatError, message);
+    await expectFailure({ ...files, 'n.csv': content }, { edges: 'e.csv', ...options }, FormatError, message);
   });
 });
 
-describe('the process of its own', () => {
+describe('the child process', () => {
   test('errors come back as what they are, and the target is untouched', async () => {
     const path = join(folder, 'ragged.csv');
     await writeFile(path, 'a,b\nc\n');

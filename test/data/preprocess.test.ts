@@ -28,7 +28,7 @@ async function prepare(options: Options): Promise<PreparedDataset> {
   return PreparedDataset.open(outputDir, { verify: true });
 }
 
-/** The edges of a part in raw ids, in the order of the file. */
+/** The edges of a split in raw ids, in the order of the file. */
 async function rawEdges(data: PreparedDataset, split: PreparedSplit = 'train'): Promise<string[][]> {
   const [nodes, relations] = [await data.nodeNames(), await data.relationNames()];
   const values = await data.readEdges(split);
@@ -68,7 +68,7 @@ describe('edges', () => {
     expect([first, (await data.nodeNames()).idOf(rows[0][2])]).not.toEqual(identity);
   });
 
-  test('three files keep their parts and share one numbering', async () => {
+  test('three files keep their splits and share one numbering', async () => {
     const parts = [triples(500, 1), triples(50, 2), triples(40, 3)];
     const edges = await Promise.all(parts.map((rows, i) => put(`part${i}.tsv`, text(rows))));
     const data = await prepare({ edges });
@@ -85,7 +85,7 @@ describe('edges', () => {
     for (const split of ['train', 'validation', 'test'] as const) parts.push(await rawEdges(data, split));
     expect(parts.map((part) => part.length)).toEqual([899, 49, 51]);
     expect(sorted(parts.flat())).toEqual(sorted(rows));
-    // A part is a subsequence of the input.
+    // A split is a subsequence of the input.
     let at = 0;
     for (const row of rows) if (at < parts[2].length && row.join() === parts[2][at].join()) at++;
     expect(at).toBe(parts[2].length);
@@ -93,7 +93,7 @@ describe('edges', () => {
     expect(two.stats).toMatchObject({ num_train: 499, num_valid: 0, num_test: 500 });
   });
 
-  test('columns by name and place, header, delimiter, without types', async () => {
+  test('columns by name and index, header, delimiter, without types', async () => {
     const rows = triples(200);
     const file = text(
       [['weight', 'to', 'kind', 'from'], ...rows.map(([s, r, d], i) => [String(i / 2), d, r, s])],
@@ -196,7 +196,7 @@ describe('edges', () => {
     for (let id = 0; id < names.size; id++) expect(training.has(names.nameOf(id))).toBe(id < training.size);
   });
 
-  test('buckets: bounds of every row, sizes, the order within; evaluation parts only when asked', async () => {
+  test('buckets: bounds of every row, sizes, the order within; evaluation splits only on request', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 1, max: 9 }),
@@ -254,7 +254,7 @@ describe('edges', () => {
 describe('nodes', () => {
   const edges = 'a,b\nb,c\nc,a\n';
 
-  test('isolated nodes, features, classes in words and parts from text files', async () => {
+  test('isolated nodes, features, classes as text and splits from text files', async () => {
     const data = await prepare({
       edges: await put('edges.csv', edges),
       nodes: await put('nodes.txt', 'a\nlonely\n'),

@@ -92,7 +92,7 @@ test('compressed, with other delimiters, quotes everywhere, a byte order mark: t
     expect(await files({ ...options, edges: file }), file).toEqual(golden.csv);
 });
 
-test('columns are found by their usual names, wherever they are, and others are left out and said', async () => {
+test('columns are found by their common names, wherever they are, and a note lists the unused ones', async () => {
   const wanted = await files({ edges: put('two.csv', 'a,b\nb,c\n') });
   const notes: string[] = [];
   const path = put('named.csv', 'rating,target,source,timestamp\n5,b,a,1\n3,c,b,2\n');

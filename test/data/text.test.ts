@@ -170,7 +170,7 @@ describe('N-Triples', () => {
 });
 
 describe('facts', () => {
-  test('names are numbered over all parts', async () => {
+  test('names are numbered over all splits', async () => {
     const parts = await readTripleFiles({
       train: await put('a\tr\tb\nb\ts\tc\n'),
       test: await put('c\tr\td\n', 'test.txt.gz'),

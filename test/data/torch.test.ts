@@ -32,7 +32,7 @@ test('other objects, older files, and no archive at all', async () => {
   await expect(readTorch(join(fixtures, 'types.npz'))).rejects.toThrow('expected a member data.pkl');
 });
 
-test('a file that is cut off or has a wrong byte is refused, wherever that is', async () => {
+test('a file that is truncated or has a wrong byte anywhere is rejected', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'skein-torch-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const bytes = readFileSync(file('float'));

@@ -59,7 +59,7 @@ test('no held-out edge has its inverse in training, and its ends are known', () 
   expect(wordnet.relations.some((name) => /hyponym|meronym/.test(name))).toBe(false);
 });
 
-test('by name, prepared, with glosses beside', async () => {
+test('by name, prepared, with glosses', async () => {
   expect((await loadDataset('wordnet')).test.src).toEqual(wordnet.test.src);
   const outputDir = await mkdtemp(join(tmpdir(), 'skein-wordnet-'));
   try {

@@ -1,4 +1,4 @@
-/** Arrow tables as views and graphs: what is shared, what is joined, what is refused by name. */
+/** Arrow tables as views and graphs: sharing, joining, and errors that name the column. */
 import * as arrow from 'apache-arrow';
 import {
   fromArrow,
@@ -84,8 +84,8 @@ describe('columns', () => {
     expect(numbers(fromArrow(flags.slice(3)))).toEqual([1, 0, 0, 0, 1, 1, 0]);
   });
 
-  it('what cannot be a tensor is refused by name', () => {
-    const refused: [arrow.Vector, RegExp][] = [
+  it('what cannot be a tensor throws an error that names it', () => {
+    const cases: [arrow.Vector, RegExp][] = [
       [arrow.vectorFromArray([1, null, 3], new arrow.Float32()), /no nulls for x, got 1 among 3 rows/],
       [
         arrow.vectorFromArray(['a', 'b'], new arrow.Utf8()),
@@ -105,7 +105,7 @@ describe('columns', () => {
         /no nulls for x/,
       ],
     ];
-    for (const [column, message] of refused) expect(() => fromArrow(column, 'x')).toThrow(message);
+    for (const [column, message] of cases) expect(() => fromArrow(column, 'x')).toThrow(message);
     expect(() => fromArrow(null, 'x')).toThrow(/a column of an Arrow table for x, got null/);
   });
 });

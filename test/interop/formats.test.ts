@@ -1,5 +1,5 @@
 /**
- * One contract for every format that tensors are handed over in: what is written comes back, and nothing but a named error
+ * One contract for every format that tensors are transferred in: what is written comes back, and nothing but a named error
  * comes from bytes that are not of the format. Formats differ in the types and shapes they hold.
  */
 import * as arrow from 'apache-arrow';
@@ -152,7 +152,7 @@ for (const { name, write, parse, dtypes, ranks, single = false, isForeign = fals
       });
     }
 
-    it('refuses what is no view, and a view that was released', async () => {
+    it('rejects what is not a view, and a view that was released', async () => {
       await expect(async () => write({ a: {} as TensorView })).rejects.toThrow(/expected a TensorView/);
       const gone = makeView('f32', [2]);
       gone.release();

@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => device.destroy());
 
-describe('refused by name', () => {
+describe('errors that name the cause', () => {
   test('types without an equal, released views, arrays without references', () => {
     const bytes = TensorView.fromTyped(new Uint8Array([7, 8]));
     expect(() => toJax(jax, bytes)).toThrow(DTypeError);

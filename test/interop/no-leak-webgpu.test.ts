@@ -1,5 +1,5 @@
 /**
- * Batches sampled and gathered on a GPU, handed over to TensorFlow.js on the same device and released: tensors, views, and
+ * Batches sampled and gathered on a GPU, transferred to TensorFlow.js on the same device and released: tensors, views, and
  * buffers stay as many, and in the long suite, over a thousand batches, the memory of the process as large. Batches are small,
  * because the software adapter computes on the CPU.
  */
@@ -28,7 +28,7 @@ afterAll(() => void gpu.raw.destroy());
 
 const batches = isWide ? 1000 : 60;
 
-test(`nothing is left behind by ${batches} batches with hand-over on a GPU`, async () => {
+test(`nothing is left behind by ${batches} batches with transfer on a GPU`, async () => {
   const graph = rmat(nodes, { numEdges: 16384, seed: 1 });
   const sampler = new GPUSampler(gpu, graph, { sizes: [3, 2], seed: 2 });
   const table = Float32Array.from({ length: nodes * width }, (_, i) => i % 97);
@@ -60,7 +60,7 @@ test(`nothing is left behind by ${batches} batches with hand-over on a GPU`, asy
   };
   const { first, last, grownBytes } = await runFlat({ batches, warmUp: batches / 5, batch, alive });
   expect(last).toEqual(first);
-  // 25 KB a batch; the driver's own memory goes up and down by more, but not in every part of the run, once it is warm.
+  // 25 KB per batch; the driver's memory goes up and down by more, but not in every section of the run, once it is warm.
   if (isWide) expect(grownBytes).toBeLessThan(20e6);
   features.release();
   sampler.release();

@@ -1,5 +1,5 @@
 /**
- * A thousand batches sampled, gathered, handed over to TensorFlow.js on the host and released: what is alive stays the
+ * A thousand batches sampled, gathered, transferred to TensorFlow.js on the host and released: what is alive stays the
  * same from batch 100 to the last, and so does the memory of the process. On a GPU: no-leak-webgpu.test.ts.
  */
 import '@tensorflow/tfjs-backend-cpu';
@@ -34,7 +34,7 @@ function batch(step: number): void {
   view.release();
 }
 
-test('memory stays flat over 1,000 batches with hand-over to TensorFlow.js', async () => {
+test('memory stays flat over 1,000 batches with transfer to TensorFlow.js', async () => {
   const alive = () => {
     const { numTensors, numDataBuffers, numBytes } = tf.memory();
     return { numTensors, numDataBuffers, numBytes, ...liveViews(), pooled: poolStats().liveBytes };

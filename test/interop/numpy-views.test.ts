@@ -61,7 +61,7 @@ describe('parseNpy', () => {
     if (message !== null) expect(() => parseNpy(bytes, { name: 'x.npy' })).toThrow(/^x\.npy/);
   });
 
-  it('a header of 4 GB is refused before it is read', () => {
+  it('a header of 4 GB is rejected before it is read', () => {
     const bytes = new Uint8Array(2 ** 21);
     bytes.set([0x93, ...Buffer.from('NUMPY'), 2, 0, 0, 0, 24, 0]);
     expect(() => parseNpy(bytes)).toThrow(/header of at most 1048576 bytes, got 1572864/);
@@ -69,7 +69,7 @@ describe('parseNpy', () => {
 });
 
 describe('ids', () => {
-  it('narrow to i32, or are refused with their position', () => {
+  it('narrow to i32, or are rejected with their position', () => {
     const i32 = Int32Array.of(3, 4);
     expect(viewIds(TensorView.fromTyped(i32))).toBe(i32);
     expect(viewIds(TensorView.fromTyped(BigInt64Array.of(5n, -1n)))).toEqual(Int32Array.of(5, -1));
@@ -170,7 +170,7 @@ describe('npz', () => {
       () => archive(data, deflateRawSync(new Uint8Array(2 ** 24)), 2 ** 24),
       /at most 1048576 bytes of arrays, got 16777216/,
     ],
-  ])('%s is refused', async (_, make, message) => {
+  ])('%s is rejected', async (_, make, message) => {
     const parsed = parseNpz(await make(), { maxBytes: 2 ** 20 * 1 });
     if (String(message).includes('deflated bytes can have')) {
       await expect(parseNpz(await make(), { maxBytes: 2 ** 33 })).rejects.toThrow(message);
@@ -180,7 +180,7 @@ describe('npz', () => {
     await expect(parsed).rejects.toThrow(message);
   });
 
-  it('names arrays that are not there, and refuses one twice', async () => {
+  it('names arrays that are not there, and rejects one twice', async () => {
     const bytes = await writeNpz({
       row: TensorView.fromTyped(Int32Array.of(1)),
       rox: TensorView.fromTyped(Int32Array.of(1)),

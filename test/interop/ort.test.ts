@@ -20,7 +20,7 @@ function fakeGpu(size: number) {
   return { buffer, device };
 }
 
-describe('refused by name', () => {
+describe('errors that name the cause', () => {
   test('types without an equal, released views, other libraries', () => {
     const bf16 = TensorView.fromTyped(new Uint16Array([0x3fc0]), [1], { dtype: 'bf16' });
     expect(() => toOrt(ort, bf16)).toThrow(DTypeError);
@@ -93,7 +93,7 @@ describe('on the host', () => {
 });
 
 describe('on a GPU', () => {
-  test('the same buffer goes in and comes out; disposing the tensor releases the view when asked', () => {
+  test('the same buffer goes in and comes out; disposing the tensor releases the view on request', () => {
     const { buffer, device } = fakeGpu(16);
     let freed = 0;
     const view = TensorView.fromGpuBuffer(buffer, device, {

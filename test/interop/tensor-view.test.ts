@@ -22,7 +22,7 @@ function fakeGpu(size: number) {
   return { state, buffer, device };
 }
 
-describe('wrong views are refused', () => {
+describe('wrong views are rejected', () => {
   test('what does not fit together', () => {
     const { buffer, device } = fakeGpu(16);
     expect(() => TensorView.fromTyped(new Float32Array(5), [2, 3])).toThrow(ShapeError);
@@ -137,7 +137,7 @@ describe('elements', () => {
     expect([...TensorView.fromTensor(transpose(t).slice(1, 3)).toTyped()]).toEqual([2, 5, 3, 6]);
   });
 
-  test('to a tensor: a copy, or the memory itself when asked', () => {
+  test('to a tensor: a copy, or the memory itself on request', () => {
     const data = new Float32Array([1, 2]);
     const view = TensorView.fromTyped(data);
     const copy = view.toTensor();

@@ -72,7 +72,7 @@ describe('to TensorFlow.js', () => {
     none.release();
   });
 
-  test('or shared as it is, when asked: then only for computing', async () => {
+  test('or shared as it is, on request: then only for computing', async () => {
     const large = TensorView.fromTyped(new Float32Array([1, 2, 3, 4, 90])).toGpu(device);
     const borrowed = TensorView.fromGpuBuffer(large.data as GpuBufferLike, device, {
       shape: [4],
@@ -97,7 +97,7 @@ describe('to TensorFlow.js', () => {
     expect(await values(tf.add(toTfjs(tf, TensorView.fromTyped(shared)), 0))).toEqual([3, 3]);
   });
 
-  test('release waits for queued work, and is refused while a tensor is in use', async () => {
+  test('release flushes queued work, and throws while a tensor is in use', async () => {
     const view = TensorView.fromTyped(new Float32Array(64).fill(3)).toGpu(device);
     const tensor = toTfjs(tf, view);
     expect(() => view.release()).toThrow(StateError);

@@ -14,8 +14,8 @@ beforeAll(async () => {
 beforeEach(() => tf.setBackend('cpu').then(() => undefined));
 afterAll(() => tf.disposeVariables());
 
-describe('what cannot be handed over is refused by name', () => {
-  test('element types without an equal, unless conversion is asked for', async () => {
+describe('what cannot be transferred is rejected', () => {
+  test('element types without an equal, unless conversion is requested', async () => {
     const wrong = [
       TensorView.fromTyped(new Float64Array([1.5])),
       TensorView.fromTyped(new Uint8Array([7])),

@@ -17,7 +17,7 @@ async function parse(...args: string[]): Promise<{ config: string; set: string[]
 }
 
 describe('overrides on the command line', () => {
-  it('reach the command in order, wherever they stand', async () => {
+  it('reach the command in order, wherever they are', async () => {
     const got = await parse(
       '--training.num_epochs=5',
       'a.yaml',

@@ -6,7 +6,7 @@ import { checkDuckDb } from './duckdb.js';
 const read = (file: string) => JSON.parse(readFileSync(new URL(`../../../${file}`, import.meta.url), 'utf8'));
 
 test('no peer dependency is bound to the prereleases of one version', () => {
-  // `^1.5.5-r.5` admits 1.5.5-r.6 and refuses 1.5.6-r.1; `*` is what npm, pnpm and Yarn admit every prerelease for.
+  // `^1.5.5-r.5` admits 1.5.5-r.6 and rejects 1.5.6-r.1; `*` is what npm, pnpm and Yarn admit every prerelease for.
   const peers: Record<string, string> = read('package.json').peerDependencies;
   expect(peers['@duckdb/node-api']).toBe('*');
   expect(Object.entries(peers).filter(([, range]) => /\d-/.test(range))).toEqual([]);
@@ -18,7 +18,7 @@ test('the installed version has what is used of it', async () => {
   expect(() => checkDuckDb('preprocess', duckDb)).not.toThrow();
 });
 
-test('a version that lacks something is refused by name, with what to install', async () => {
+test('a version that lacks something throws an error that names it, with what to install', async () => {
   const duckDb = await import('@duckdb/node-api');
   class DuckDBConnection {
     run(): void {}

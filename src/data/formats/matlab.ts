@@ -40,7 +40,7 @@ export class MatFile {
   readonly #littleEndian: boolean;
   /** Bytes that may still be inflated. */
   #budget: number;
-  readonly #variables = new Map<string, { readonly flags: number; readonly parts: readonly Element[] }>();
+  readonly #variables = new Map<string, { readonly flags: number; readonly elements: readonly Element[] }>();
 
   constructor(
     bytes: Uint8Array,
@@ -64,27 +64,27 @@ export class MatFile {
 
   /** Returns a full array in C order; text as one string per row. */
   array(name: string): NumpyArray {
-    const { flags, parts } = this.#find(name);
+    const { flags, elements } = this.#find(name);
     const kind = flags & 0xff;
     if (kind !== charClass && (kind < firstNumeric || kind > lastNumeric))
       this.#reject(name, 'a full array', kind);
-    const shape = this.#shape(name, parts);
+    const shape = this.#shape(name, elements);
     if (kind === charClass && shape[0] > 1 && shape[1] === 0)
       this.#fail(`expected text of some width for variable ${name}, got ${shape[0]} empty rows`);
-    const array = this.#decode(name, parts[3], shape);
+    const array = this.#decode(name, elements[3], shape);
     return kind === charClass ? textRows(array, shape) : array;
   }
 
   /** Returns a sparse matrix, by rows. */
   sparse(name: string): CsrArrays {
-    const { flags, parts } = this.#find(name);
+    const { flags, elements } = this.#find(name);
     if ((flags & 0xff) !== sparseClass) this.#reject(name, 'a sparse matrix', flags & 0xff);
-    const [rows, columns] = this.#shape(name, parts);
-    const bytes = parts.reduce((sum, part) => sum + part.data.length, 0);
+    const [rows, columns] = this.#shape(name, elements);
+    const bytes = elements.reduce((sum, element) => sum + element.data.length, 0);
     if (rows > Math.max(sparseRows, sparseRowsPerByte * bytes))
       this.#fail(`expected rows that fit ${bytes} bytes of data for variable ${name}, got ${rows}`);
-    const numbers = (part: number): readonly number[] =>
-      Array.from(this.#decode(name, parts[part], null).data as ArrayLike<number>);
+    const numbers = (index: number): readonly number[] =>
+      Array.from(this.#decode(name, elements[index], null).data as ArrayLike<number>);
     const offsets = numbers(4);
     // The file stores it by columns and may reserve space for more entries than it has.
     const byColumn = makeCsr(`${this.path}:${name}`, [columns, rows], {
@@ -103,7 +103,7 @@ export class MatFile {
     this.#fail(`expected ${what} for variable ${name}, got ${classNames[kind - 1] ?? 'a full array'}`);
   }
 
-  #find(name: string): { readonly flags: number; readonly parts: readonly Element[] } {
+  #find(name: string): { readonly flags: number; readonly elements: readonly Element[] } {
     const variable = this.#variables.get(name);
     if (variable === undefined)
       this.#fail(`expected a variable ${name}, got ${this.names.join(', ') || 'none'}`);
@@ -118,12 +118,15 @@ export class MatFile {
         this.#add(inner);
       }
     } else if (element.type === matrixType && element.data.length > 0) {
-      const parts: Element[] = [];
-      for (const part of this.#elements(element.data)) if (parts.push(part) === maxElements) break;
-      if (parts.length < 3 || parts[0].data.length < 4)
+      const elements: Element[] = [];
+      for (const inner of this.#elements(element.data)) if (elements.push(inner) === maxElements) break;
+      if (elements.length < 3 || elements[0].data.length < 4)
         this.#fail('expected flags, size and name of a variable');
-      const name = Buffer.from(parts[2].data).toString('latin1');
-      this.#variables.set(name, { flags: this.#view(parts[0].data).getUint32(0, this.#littleEndian), parts });
+      const name = Buffer.from(elements[2].data).toString('latin1');
+      this.#variables.set(name, {
+        flags: this.#view(elements[0].data).getUint32(0, this.#littleEndian),
+        elements,
+      });
     }
   }
 
@@ -165,8 +168,8 @@ export class MatFile {
     }
   }
 
-  #shape(name: string, parts: readonly Element[]): number[] {
-    const shape = Array.from(this.#decode(name, parts[1], null).data as ArrayLike<number>);
+  #shape(name: string, elements: readonly Element[]): number[] {
+    const shape = Array.from(this.#decode(name, elements[1], null).data as ArrayLike<number>);
     if (shape.length < 2 || shape.some((side) => !(Number.isInteger(side) && side >= 0 && side < 2 ** 31)))
       this.#fail(`expected sizes from 0 to 2^31 - 1 for variable ${name}`);
     return shape;

@@ -47,7 +47,7 @@ test.each(['absent', 'empty', 'with a model'])(
   },
 );
 
-test('a target that appears while the work goes on is kept, unless it may be replaced', async () => {
+test('a target that appears while the work continues is kept, unless it may be replaced', async () => {
   const outputDir = join(folder, 'appears');
   const build = (text: string, overwrite: boolean, then = async (): Promise<void> => {}) =>
     buildFolder(temporaryName(outputDir), { where: 'test', outputDir, overwrite }, async (path) => {

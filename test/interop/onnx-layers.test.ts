@@ -1,4 +1,4 @@
-/** ONNX export beyond whole models on whole graphs: layers, blocks, decoders, empty graphs, and what it refuses. */
+/** ONNX export beyond whole models on whole graphs: layers, blocks, decoders, empty graphs, and what it rejects. */
 
 import { readFileSync } from 'node:fs';
 import * as ort from 'onnxruntime-web';
@@ -137,7 +137,7 @@ describe('models on blocks', () => {
     );
   });
 
-  it('refuses layers that need the whole graph, and data of edges', () => {
+  it('rejects layers that need the whole graph, and data of edges', () => {
     expect(() => exportOnnx(new gnn.GCN(sizes), { blocks: true })).toThrow(/no GCNConv in a model on blocks/);
     expect(() => exportOnnx(new gnn.GIN(sizes), { blocks: true, edgeWeight: true })).toThrow(
       /no edge weights/,
@@ -195,7 +195,7 @@ describe('edge decoders', () => {
   }
 });
 
-describe('what export refuses or says', () => {
+describe('errors of export', () => {
   it('names what it does not know', () => {
     class Own extends nn.Module {
       forward(x: Tensor): Tensor {
@@ -220,7 +220,7 @@ describe('what export refuses or says', () => {
     );
   });
 
-  it('refuses classes that override what would be translated, and takes those that only add', () => {
+  it('rejects classes that override what would be translated, and takes those that only add', () => {
     class Doubled extends nn.Linear {
       override forward(x: Tensor): Tensor {
         return super.forward(x).mul(2);

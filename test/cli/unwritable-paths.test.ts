@@ -1,5 +1,5 @@
 /**
- * Places that cannot be written: each is one sentence with the path, code 2 for a wrong place and 1 for a full disk. Full
+ * Paths that cannot be written: one sentence with the path, code 2 for a wrong path and 1 for a full disk. Full
  * and read-only disks are real ones (tmpfs) where mounting is allowed.
  */
 import { spawnSync } from 'node:child_process';
@@ -98,7 +98,7 @@ describe.skipIf(!canMount)('disks', () => {
   );
 
   it('full while training: code 1, and the run resumes from its last checkpoint', () => {
-    // The table of 1,000 rows of 50 and its optimiser state take 400 kB a checkpoint.
+    // The table of 1,000 rows of 50 and its optimiser state take 400 kB per checkpoint.
     mount('size=1400k');
     const done = shell(`${train} --storage.model_dir=disk/run`, work);
     expect(sentence(done)).toMatch(

@@ -1,4 +1,4 @@
-/** The tables that people have, from one command to answers: customers with a segment, users and items with ids from 0. */
+/** Typical user tables, from one command to answers: customers with a segment, users and items with ids from 0. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -20,8 +20,8 @@ function skein(...args: string[]): string {
   return done.stdout;
 }
 
-/** What it says of a command that it refuses. */
-function refused(...args: string[]): string {
+/** Returns the error of a rejected command. */
+function expectFailure(...args: string[]): string {
   const done = start(args);
   expect(done.status, done.stderr).toBe(2);
   return done.stderr;
@@ -102,7 +102,7 @@ test('classes -1 and 1 without features: both are learned, by their names', () =
   expect(read('signs/nodes/label_mapping.txt')).toEqual(['-1,0', '1,1']);
 }, 60_000);
 
-test('users and items: asked, scored and exported by their types', () => {
+test('users and items: queried, scored and exported by their types', () => {
   const random = new Random(2);
   put('shop.csv', [
     ['user', 'item'],
@@ -126,7 +126,7 @@ test('users and items: asked, scored and exported by their types', () => {
   const answers = skein('query', 'shop-run', '--head', '7', '--include-known', '--top', '35');
   expect(answers).toMatch(/item:7 /);
   expect(skein('query', 'shop-run', '--tail', 'item:7', '--top', '1')).toMatch(/^\?.*item:7\n/);
-  expect(refused('query', 'shop-run', '--neighbors', '7')).toMatch(
+  expect(expectFailure('query', 'shop-run', '--neighbors', '7')).toMatch(
     /got "7"\. Did you mean user:7 or item:7\?/,
   );
   expect(skein('info', 'shop')).toMatch(/^nodes +35\nnode types +user \(20\), item \(15\)\nedges +600\n/m);
@@ -145,7 +145,7 @@ test('users and items: asked, scored and exported by their types', () => {
   ).toContain('item:7');
 }, 240_000);
 
-test('a table of customers called id, beside orders of two types of nodes', () => {
+test('a table of customers with an id column, and orders with two node types', () => {
   const orders = Array.from({ length: 40 }, (_, i) => [i % 10, i % 7]);
   put('orders.csv', [['customer', 'product'], ...orders]);
   put('people.csv', [['id', 'age', 'segment'], ...Array.from({ length: 10 }, (_, i) => [i, 20 + i, i % 2])]);
@@ -158,17 +158,17 @@ test('a table of customers called id, beside orders of two types of nodes', () =
     '--output-directory',
     'o',
   ];
-  expect(refused(...prepare, '--node-table', 'people.csv')).toMatch(
+  expect(expectFailure(...prepare, '--node-table', 'people.csv')).toMatch(
     /people\.csv:2: .*--node-table customer=people\.csv, name the column of ids/,
   );
   expect(skein(...prepare, '--node-table', 'customer=people.csv')).toContain('nodes 17,');
 });
 
-test('tables of both types of nodes are refused one by one, and read as one file', () => {
+test('tables of both types of nodes are rejected one by one, and read as one file', () => {
   put('sales.csv', [['customer', 'product'], ...Array.from({ length: 40 }, (_, i) => [i % 10, i % 7])]);
   const prepare = ['preprocess', '--edges', 'sales.csv', '--output-directory', 'sales'];
   const both = ['--node-table', 'customer=people.csv', '--node-table', 'product=products.csv'];
-  expect(refused(...prepare, ...both)).toMatch(
+  expect(expectFailure(...prepare, ...both)).toMatch(
     /^skein: preprocess: expected one --node-table, got customer=people\.csv and product=products\.csv\. Put both into one file: .*customer:7\.\n$/,
   );
   put('everything.csv', [
@@ -181,11 +181,11 @@ test('tables of both types of nodes are refused one by one, and read as one file
   expect(skein('info', 'sales')).toMatch(/^nodes +17\n[\s\S]*^features +4 a node$/m);
 });
 
-test('what is there is replaced when asked to; all edges are counted, whatever their part', () => {
+test('existing data is replaced on request; all edges are counted, whatever their split', () => {
   put('pairs-of-two.csv', [['user', 'item'], ...Array.from({ length: 100 }, (_, i) => [i % 9, i % 11])]);
   const prepare = ['preprocess', '--edges', 'pairs-of-two.csv', '--output-directory', 'two'];
   skein(...prepare);
-  expect(refused(...prepare)).toContain('or replace it with --overwrite');
+  expect(expectFailure(...prepare)).toContain('or replace it with --overwrite');
   const split = skein(...prepare, '--overwrite', '--dataset-split', '0.9', '0.05', '0.05');
   expect(split).toMatch(/relations 1, edges 100, .*\ntraining 90, validation 5, test 5\nnext: /);
   expect(skein('info', 'two')).toMatch(
@@ -193,7 +193,7 @@ test('what is there is replaced when asked to; all edges are counted, whatever t
   );
 });
 
-test('one named relation need not be asked for by name', () => {
+test('a single relation need not be given by name', () => {
   put('rel.csv', [
     ['customer', 'rel', 'product'],
     ...Array.from({ length: 60 }, (_, i) => [i % 12, 'bought', i % 7]),
@@ -208,12 +208,12 @@ test('one named relation need not be asked for by name', () => {
   expect(answers).toMatch(/^7 {2}bought {2}\?\n +1 {2}\S+/);
 });
 
-test('columns that nothing is known of are named in the refusal', () => {
+test('the error names unknown columns', () => {
   put('wide.csv', [
     ['CustomerID', 'a', 'b', 'ArticleID', 'c'],
     [1, 2, 3, 4, 5],
   ]);
-  expect(refused('preprocess', '--edges', 'wide.csv', '--output-directory', 'wide')).toMatch(
+  expect(expectFailure('preprocess', '--edges', 'wide.csv', '--output-directory', 'wide')).toMatch(
     /wide\.csv: expected a column for the source and one for the target of an edge, got the columns CustomerID, a, b, .* --src-column and --dst-column\.\n$/,
   );
 });
