@@ -15,14 +15,14 @@ import type { HopEdges } from './hop-runner.js';
 import type { LayerGraph } from './layer-graph.js';
 import type { EdgeList } from './one-hop-sampler.js';
 
-/** What layers ask of the edges that were drawn in one direction: a whole graph, or those of the sample alone. */
+/** The edges that were drawn in one direction, as layers read them: a whole graph, or only those of the sample. */
 export interface DrawnEdges {
-  /** How many edges the whole graph has. */
+  /** Number of edges of the whole graph. */
   readonly numEdges: number;
   neighborsOf(slots: Int32Array): Int32Array;
   /** Ids in the whole graph. */
   edgeIds(slots: Int32Array): Int32Array;
-  /** Weights of messages; null when the graph has none. */
+  /** Message weights; null if the graph has none. */
   weightsOf(slots: Int32Array): Float32Array | null;
 }
 
@@ -41,27 +41,27 @@ export interface DenseParts {
   readonly incoming: DenseSide | null;
   readonly outgoing: DenseSide | null;
   readonly targetRows: Int32Array;
-  /** What knows the degrees in the whole graph. */
+  /** Returns the degrees in the whole graph. */
   readonly parent: BlockParent;
   readonly relations?: DrawnRelations | null;
 }
 
-/** How many relations there are, and those of drawn edges. */
+/** The number of relations, and those of drawn edges. */
 export interface DrawnRelations {
   readonly count: number;
   of(edges: DrawnEdges, slots: Int32Array): Int32Array;
 }
 
-/** Relations by edge id, and how many there are. */
+/** Relations by edge id, and their number. */
 export interface EdgeRelations {
   readonly ids: Int32Array;
   readonly count: number;
 }
 
-/** Whether to keep an edge: its id in the graph, and the global ids of its ends. */
+/** Whether to keep an edge, given its id in the graph and the global ids of its endpoints. */
 export type KeepEdge = (edgeId: number, src: number, dst: number) => boolean;
 
-/** What remains of one direction: destinations from `row`, edges from `edge`. */
+/** The remaining edges of one direction: destinations from `row`, edges from `edge`. */
 interface Side {
   readonly graph: DrawnEdges;
   readonly offsets: Int32Array;
@@ -121,7 +121,7 @@ export class DenseSample implements LayerGraph {
     return x.shape[0] === count ? x : slice(x, x.shape[0] - count);
   }
 
-  /** Where the edges of each computed row start. */
+  /** Returns the offset of the first edge of each computed row. */
   getNeighborOffsets(incoming = true): Int32Array {
     const { offsets } = this.#side(incoming);
     return offsets.subarray(0, offsets.length - 1);
@@ -132,14 +132,14 @@ export class DenseSample implements LayerGraph {
     return Int32Array.from({ length: offsets.length - 1 }, (_, i) => offsets[i + 1] - offsets[i]);
   }
 
-  /** The neighbour of each edge: its row after `performMap`, or its global id. */
+  /** Returns the neighbour of each edge: its row after `performMap`, or its global id. */
   getNeighborIDs(incoming = true, global = false): Int32Array {
     const side = this.#side(incoming);
     if (!global) return mapped(side);
     return side.graph.neighborsOf(side.slots);
   }
 
-  /** Sampled edges as global (source, destination); outgoing ones leave the node that drew them. */
+  /** Returns sampled edges as global (source, destination); outgoing ones leave the node that drew them. */
   getEdges(incoming = true): EdgeList {
     const neighbors = this.getNeighborIDs(incoming, true);
     const nodes = new Int32Array(neighbors.length);
@@ -151,14 +151,17 @@ export class DenseSample implements LayerGraph {
     return incoming ? { src: neighbors, dst: nodes, relations } : { src: nodes, dst: neighbors, relations };
   }
 
-  /** The relation of each sampled edge; null in a graph without relations. */
+  /** Returns the relation of each sampled edge; null in a graph without relations. */
   getRelationIDs(incoming = true): Int32Array | null {
     if (this.#relations === null) return null;
     const { graph, slots } = this.#side(incoming);
     return this.#relations.of(graph, slots);
   }
 
-  /** Relations of the current block's edges in its order; edges taken against their direction have r + count. */
+  /**
+   * Returns the relations of the current block's edges in its order; edges followed against their direction have r +
+   * count.
+   */
   blockRelations(): Int32Array | null {
     const relations = this.#relations;
     if (relations === null) return null;
@@ -170,7 +173,7 @@ export class DenseSample implements LayerGraph {
     return Int32Array.from(edge, (e, i) => ofSide[side[i]].ids[e] + ofSide[side[i]].shift);
   }
 
-  /** Takes edges out for which `keep` is false: how targets are hidden from their model. Costs as much as the sample has edges. */
+  /** Removes edges for which `keep` is false, to hide targets from the model. Costs as much as the sample has edges. */
   filterEdges(keep: KeepEdge): this {
     const nodes = this.nodeIds.subarray(this.getLayerOffset());
     if (this.#in !== null) this.#in = keepEdges(this.#in, nodes, keep);
@@ -180,18 +183,18 @@ export class DenseSample implements LayerGraph {
     return this;
   }
 
-  /** Ids, in the graph, of the sampled edges. */
+  /** Returns the ids, in the graph, of the sampled edges. */
   getEdgeIDs(incoming = true): Int32Array {
     const side = this.#side(incoming);
     return side.graph.edgeIds(side.slots);
   }
 
-  /** Neighbour rows of each computed row, its incoming edges first, then its outgoing ones. */
+  /** Returns the neighbour rows of each computed row, its incoming edges first, then its outgoing ones. */
   getCombinedNeighborIDs(): Int32Array {
     return this.block().adjacency.indices;
   }
 
-  /** Finds the row of every neighbour. Must run once before layers do. */
+  /** Finds the row of every neighbour. Must be called once before layers run. */
   performMap(): this {
     for (const side of [this.#in, this.#out]) {
       if (side === null || side.mapping !== null) continue;
@@ -201,7 +204,7 @@ export class DenseSample implements LayerGraph {
     return this;
   }
 
-  /** Drops the farthest nodes and the edges of the hop that the last layer has computed for the last time. */
+  /** Drops the farthest nodes and the edges of the hop that has been computed for the last time. */
   prepareForNextLayer(): this {
     if (this.numLayers <= 1)
       throw new StateError('DenseSample.prepareForNextLayer: expected a layer after this one, got the last.');
@@ -215,13 +218,13 @@ export class DenseSample implements LayerGraph {
     return this;
   }
 
-  /** The current layer as layers take it: sources are all rows, destinations those from the layer offset on. */
+  /** Returns the block of the current layer: sources are all rows, destinations those from the layer offset on. */
   block(): Block {
     this.#block ??= this.#makeBlock();
     return this.#block;
   }
 
-  /** The blocks of all layers that are left, the first to run first. Leaves this graph at its last layer. */
+  /** Returns the blocks of all remaining layers, the first to run first. Leaves this graph at its last layer. */
   takeBlocks(): Block[] {
     this.performMap();
     const blocks: Block[] = [];
@@ -272,7 +275,7 @@ function makeSide({ graph, edges }: DenseSide): Side {
   return { graph, offsets: edges.offsets, slots: edges.slots, appearance: edges.indices, mapping: null };
 }
 
-/** Edges that are followed against their direction come after all others, where both directions are followed. */
+/** Row ids: edges followed against their direction come after all others if both directions are followed. */
 function rowIdsOf({ graph, slots }: Side, place: number): Int32Array {
   const ids = graph.edgeIds(slots);
   return place === 0 ? ids : ids.map((id) => id + graph.numEdges);
@@ -297,7 +300,7 @@ function shrink(side: Side, finished: number, dropped: number): Side {
   };
 }
 
-/** `nodes`: those that drew, in the order of the offsets. `keep` is given their neighbour first. */
+/** Filters edges. `nodes` are those that drew, in the order of the offsets. `keep` receives their neighbour first. */
 function keepEdges(side: Side, nodes: Int32Array, keep: KeepEdge): Side {
   const ids = side.graph.edgeIds(side.slots);
   const neighbors = side.graph.neighborsOf(side.slots);
@@ -320,7 +323,7 @@ function keepEdges(side: Side, nodes: Int32Array, keep: KeepEdge): Side {
   };
 }
 
-/** Edges of all directions by destination, and where each came from. */
+/** Joins the edges of all directions by destination, with the direction of each. */
 function combine(sides: readonly Side[]): {
   offsets: Int32Array;
   indices: Int32Array;

@@ -1,6 +1,6 @@
 /**
- * Where layered samplers draw from: edges in one direction, in memory or elsewhere; and hops of a share of a batch, whose
- * nodes draw what they would draw in the whole batch.
+ * Sources of edges for layered samplers: edges in one direction, in memory or on other workers; and hops of a worker's
+ * share of a batch, whose nodes draw what they would draw in the whole batch.
  */
 import type { BlockParent } from '../graph/index.js';
 import { asyncKernels, type KernelArguments, kernels } from '../native/index.js';
@@ -22,33 +22,33 @@ import type { SamplingGraph } from './sampling-graph.js';
 
 export type { HopDraw };
 
-/** Places of drawn edges, by the node that drew. */
+/** Positions of drawn edges, by the node that drew. */
 export interface DrawnSlots {
   readonly offsets: Int32Array;
   readonly slots: Int32Array;
 }
 
-/** Edges in one direction that hops are drawn from, wherever they lie. */
+/** Edges in one direction that hops are drawn from, local or remote. */
 export interface HopSource extends BlockParent {
   readonly numNodes: number;
-  /** Draws a hop, and appends the neighbours that are new to `rows`: `draw` and `take` in one. */
+  /** Draws a hop, and appends new neighbours to `rows`: `draw` followed by `take`. */
   hop(draw: HopDraw, rows: NodeRows): HopSteps<HopEdges>;
-  /** Finds where the drawn edges are. */
+  /** Draws edge positions. */
   draw(draw: HopDraw): HopSteps<DrawnSlots>;
-  /** Finds what is there, and appends the neighbours that are new to `rows`. */
+  /** Reads the edges at drawn positions, and appends new neighbours to `rows`. */
   take(drawn: DrawnSlots, rows: NodeRows): HopSteps<HopEdges>;
-  /** The edges of all hops of a sample together. */
+  /** Joins the edges of all hops of a sample. */
   join(hops: readonly HopEdges[]): DenseSide;
 }
 
-/** A graph by what samplers ask of it, where it is no `Graph` in memory. */
+/** The sources of a graph that is not a `Graph` in memory. */
 export interface HopSources {
   readonly incoming: HopSource | null;
   readonly outgoing: HopSource | null;
   readonly relations: DrawnRelations | null;
 }
 
-/** Draws by where each node's edges begin; what is there is not looked at. */
+/** Draws edge positions from the start of each node's edges; the edges themselves are not read. */
 export function* drawSlots(
   where: string,
   starts: Int32Array,
@@ -70,7 +70,7 @@ export function* drawSlots(
   return { offsets, slots: slots.subarray(0, offsets[frontier.length]) };
 }
 
-/** A graph in memory. */
+/** Edges of a graph in memory. */
 export class MemorySource implements HopSource {
   readonly #where: string;
   readonly #graph: SamplingGraph;
@@ -106,10 +106,10 @@ export class MemorySource implements HopSource {
   }
 }
 
-/** A source with the number that its direction has among the draws of a hop. */
+/** A source with the number of its direction, which separates the draws of a hop. */
 export type SidedSource = readonly [source: HopSource, side: number];
 
-/** What the hops of a whole batch are found from. */
+/** The input from which the hops of a whole batch are found. */
 export interface WholeBatch {
   readonly targets: Int32Array;
   readonly rules: readonly HopRule[];
@@ -119,8 +119,8 @@ export interface WholeBatch {
 }
 
 /**
- * At which hop of the whole batch each node is found. A node draws once, by the rule of that hop: in a share of the batch it
- * may be found later, and must draw the same. The last two hops need not be drawn for that.
+ * The hop of the whole batch at which each node is found. A node draws once, by the rule of that hop: in a share of the
+ * batch it may be found later, and must draw the same. The last two hops need not be drawn for that.
  */
 export class BatchHops {
   readonly #rows: NodeRows;
@@ -146,7 +146,7 @@ export class BatchHops {
     return new BatchHops(rows, ends.slice(1));
   }
 
-  /** The hop of a node that the share finds at `hop`. */
+  /** Returns the hop of a node that the share finds at `hop`. */
   of(node: number, hop: number): number {
     const row = this.#rows.map[node];
     if (row < 0) return hop;
@@ -156,15 +156,15 @@ export class BatchHops {
   }
 }
 
-/** A hop of a share of a batch. */
+/** A hop of a worker's share of a batch. */
 export interface ShareHop {
   readonly frontier: Int32Array;
   /** The number of the hop, from 0. */
   readonly hop: number;
-  /** Those of all hops. */
+  /** Rules of all hops. */
   readonly rules: readonly HopRule[];
   readonly time: DrawTime;
-  /** Neighbours that are new are appended. */
+  /** New neighbours are appended. */
   readonly rows: NodeRows;
   /** The hops of the whole batch. */
   readonly batch: BatchHops;

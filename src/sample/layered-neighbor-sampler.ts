@@ -1,7 +1,7 @@
 /**
  * Layered sampling in the DENSE form of MariusGNN: one rule per layer, incoming and outgoing edges drawn separately.
  *
- * Unlike Marius, UNIFORM draws without replacement unless told otherwise, DROPOUT works for any graph, and what is drawn
+ * Unlike Marius, UNIFORM draws without replacement by default, DROPOUT works for any graph, and the sample
  * depends on (seed, epoch, step, hop, node) alone. With incoming edges only, it draws what `NeighborSampler` draws.
  *
  * @example
@@ -45,7 +45,7 @@ import {
 } from './sampler.js';
 import { SamplingGraph } from './sampling-graph.js';
 
-/** How a layer draws. A number is UNIFORM with so many neighbours, −1 is ALL. */
+/** How a layer draws. A number is UNIFORM with that many neighbours, −1 is ALL. */
 export type LayerSampling =
   | number
   | { readonly type: 'ALL' }
@@ -76,7 +76,7 @@ export class LayeredNeighborSampler implements Sampler<Ids, DenseSample> {
   readonly #keys: DrawKeys;
   readonly #free: NodeRows[] = [];
 
-  /** @param graph what is sampled; of sources elsewhere `relations` is not given again. */
+  /** @param graph the sampled graph; `HopSources` have their own relations, so `relations` is not passed with them. */
   constructor(graph: Graph | HopSources, options: LayeredNeighborSamplerOptions) {
     checkOptionNames('LayeredNeighborSampler', options, {
       layers: true,
@@ -107,7 +107,9 @@ export class LayeredNeighborSampler implements Sampler<Ids, DenseSample> {
     this.#keys = new DrawKeys(name, options.seed ?? 0, purposes.neighbors);
   }
 
-  /** @param batch all targets, where `targets` are a share of them: each node draws what it would draw in the whole batch. */
+  /**
+   * @param batch all targets, if `targets` are a share of them: each node draws what it would draw in the whole batch.
+   */
   sample(targets: Ids, at?: SampleTime, batch?: Ids): DenseSample {
     const ids = checkIds(name, 'targets', targets, this.#numNodes);
     return runHops(this.#steps(ids, this.#keys.at(at), this.#whole(batch)));
@@ -118,7 +120,7 @@ export class LayeredNeighborSampler implements Sampler<Ids, DenseSample> {
     return runHopsAsync(this.#steps(ids, this.#keys.at(at), this.#whole(batch)));
   }
 
-  /** Null where a share draws as the whole batch does anyway. */
+  /** Returns null if a share draws like the whole batch anyway. */
   #whole(batch: Ids | undefined): Int32Array | null {
     if (batch === undefined || this.#rules.length < 2) return null;
     return checkIds(name, 'batch', batch, this.#numNodes).slice();
@@ -129,7 +131,7 @@ export class LayeredNeighborSampler implements Sampler<Ids, DenseSample> {
     const all = whole === null ? null : (this.#free.pop() ?? new NodeRows(this.#numNodes));
     try {
       const targetRows = rows.add(targets);
-      // Parts in the order found, the targets first; each later one sorted, as the place of its nodes.
+      // Nodes by hop, the targets first; those of each later hop are sorted.
       const parts = [rows.ids.slice(0, rows.count)];
       const sides = [this.#in, this.#out].flatMap((source, side) =>
         source === null ? [] : [{ pair: [source, side] as const, hops: [] as HopEdges[] }],
@@ -205,7 +207,7 @@ function relationLookup(relations: Int32Array): DrawnRelations['of'] {
   };
 }
 
-/** Degrees over the directions that are followed; a self loop that is added counts once. */
+/** Returns degrees over the directions that are followed; an added self loop counts once. */
 function degreesOf(sides: readonly BlockParent[]): BlockParent {
   if (sides.length === 1) return sides[0];
   const known = new Map<boolean, { src: Float64Array }>();
@@ -222,7 +224,7 @@ function degreesOf(sides: readonly BlockParent[]): BlockParent {
   };
 }
 
-/** Puts the parts in order, the farthest first, and finds the final row of every node. */
+/** Orders the hops, the farthest first, and finds the final row of every node. */
 function layOut(
   parts: readonly Int32Array[],
   rows: NodeRows,
@@ -264,7 +266,7 @@ function toRule(layer: LayerSampling, index: number): HopRule {
   }
 }
 
-/** What sources do not have cannot be followed. */
+/** Throws if a direction is followed that the sources do not have. */
 function checkSources(
   { incoming, outgoing }: HopSources,
   follows: { readonly incoming: boolean; readonly outgoing: boolean },
@@ -277,6 +279,6 @@ function checkSources(
       );
   if (relations !== undefined && relations !== null)
     throw new ValueError(
-      expected(name, 'no relations beside a graph that has its own', 'relations', relations),
+      expected(name, 'no relations with a graph that has its own', 'relations', relations),
     );
 }
