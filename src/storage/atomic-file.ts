@@ -1,13 +1,12 @@
 /**
- * Whole files: written so that a crash at any instant leaves the old file or the new one, read at any size.
+ * Reads and writes whole files of any size; a crash at any instant during a write leaves the old file or the new one.
  *
- * Node.js's modules are looked up when a file is touched, not imported: a page can then load a `MemoryStore`, which has a
- * file only when it is given one.
+ * Node.js's modules are looked up on use, not imported, so that a page can load a `MemoryStore`, which needs no file.
  */
 import { SkeinError, StateError, StorageError } from '../util/errors.js';
 import { removeAbandoned, temporaryName } from './temporary-name.js';
 
-/** One read or write call of the system takes at most 2 GiB. */
+/** The bytes per system call, which transfers at most 2 GiB. */
 const chunk = 2 ** 30;
 
 interface NodeFiles {
@@ -25,8 +24,8 @@ function nodeFiles(verb: 'read' | 'write', path: string): NodeFiles {
 }
 
 /**
- * Writes a temporary file beside `path`, makes it durable, and puts it in place of `path`. Temporary files of processes that
- * were killed while they wrote to the same place go.
+ * Writes a temporary file next to `path`, makes it durable, and renames it to `path`. Removes temporary files of killed
+ * processes that wrote to the same path.
  */
 export async function writeFileAtomic(path: string, bytes: Uint8Array): Promise<void> {
   const { fs, path: paths } = nodeFiles('write', path);
@@ -52,7 +51,7 @@ export async function writeFileAtomic(path: string, bytes: Uint8Array): Promise<
   }
 }
 
-/** The rename itself must reach the disk. Some systems cannot open a folder; there the rename is all we have. */
+/** Makes a rename in a folder durable. Systems that cannot open a folder do not support this. */
 export async function syncFolder(folder: string): Promise<void> {
   try {
     const handle = await nodeFiles('write', folder).fs.open(folder, 'r');
@@ -66,7 +65,7 @@ export async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-/** All bytes of a file. */
+/** Reads all bytes of a file. */
 export async function readWholeFile(path: string): Promise<Uint8Array> {
   const { fs } = nodeFiles('read', path);
   try {
@@ -80,7 +79,7 @@ export async function readWholeFile(path: string): Promise<Uint8Array> {
         if (bytesRead === 0) break;
         done += bytesRead;
       }
-      // A file that shrank meanwhile is described by what is there.
+      // The file may have been truncated while it was read.
       return bytes.subarray(0, done);
     } finally {
       await file.close();
@@ -91,38 +90,38 @@ export async function readWholeFile(path: string): Promise<Uint8Array> {
 }
 
 const advice: Readonly<Record<string, string>> = {
-  ENOENT: 'Look at the spelling, and create the folder or save the file first.',
-  EACCES: 'Change its permissions or choose another place.',
-  EPERM: 'Change its permissions or choose another place.',
-  EROFS: 'The file system is read-only; choose another place.',
-  EISDIR: 'This is a folder; name a file in it.',
-  ENOTDIR: 'A part of the path is a file, not a folder.',
-  EEXIST: 'There is something of that name already; choose another.',
+  ENOENT: 'Check the spelling, or create the folder or the file first.',
+  EACCES: 'Change its permissions or choose another path.',
+  EPERM: 'Change its permissions or choose another path.',
+  EROFS: 'The file system is read-only; choose another path.',
+  EISDIR: 'This is a folder; give the path of a file.',
+  ENOTDIR: 'A component of the path is a file, not a folder.',
+  EEXIST: 'The name is taken; choose another.',
   ENOTEMPTY: 'The folder is not empty; choose another.',
   ENAMETOOLONG: 'Choose a shorter name.',
-  ELOOP: 'Its symbolic links lead round in a circle.',
-  ENOSPC: 'The disk is full; free some space. What was there before is untouched.',
-  EDQUOT: 'The disk quota is used up; free some space or choose another disk.',
+  ELOOP: 'Its symbolic links form a loop.',
+  ENOSPC: 'The disk is full; free some space. The previous content is unchanged.',
+  EDQUOT: 'The disk quota is exhausted; free some space or choose another disk.',
   EIO: 'The disk or its connection failed; see the system log.',
   EMFILE: 'Too many files are open; raise the limit (ulimit -n).',
   ENFILE: 'Too many files are open on this machine; close some programs.',
-  EFBIG: 'The file system does not take files of this size; choose another.',
+  EFBIG: 'The file system does not support files of this size; choose another.',
 };
 
-/** Codes that tell of a machine in trouble rather than of a wrong path. */
+/** Codes of failures of the machine rather than of a wrong path. */
 const troubles = ['ENOSPC', 'EDQUOT', 'EIO', 'EMFILE', 'ENFILE', 'ENOMEM', 'EFBIG', 'ESTALE', 'ETIMEDOUT'];
 
-/** Whether reading or writing failed for a reason that another path or another spelling would not change. */
+/** Whether reading or writing failed because of the machine, not because of the path. */
 export function isMachineTrouble(error: unknown): boolean {
   return error instanceof StorageError && troubles.includes(String(error.details['code']));
 }
 
-/** An error of the operating system as Node.js throws it. */
+/** Whether an error is one of the operating system, as Node.js throws it. */
 export function isSystemError(error: unknown): error is NodeJS.ErrnoException {
   return error instanceof Error && /^E[A-Z0-9]+$/.test(codeOf(error)) && 'syscall' in error;
 }
 
-/** A system error of a file, in words; `path` where the error itself does not say which (writes to an open file). */
+/** Converts a system error; `path` is used if the error has none (writes to an open file). */
 export function fromSystem(error: NodeJS.ErrnoException, path: string): StorageError {
   const reading = ['scandir', 'read', 'stat', 'lstat', 'readlink', 'access'];
   const verb = reading.includes(error.syscall ?? '') ? 'read' : error.syscall === 'open' ? 'open' : 'write';
@@ -140,7 +139,7 @@ export function storageError(verb: 'read' | 'write' | 'open', path: string, erro
   );
 }
 
-/** Runs what reads or writes `path`; what the system refuses becomes a `StorageError`. */
+/** Runs a function that reads or writes `path`; a system error becomes a `StorageError`. */
 export function storing<T>(verb: 'read' | 'write', path: string, run: () => T): T {
   try {
     return run();

@@ -1,5 +1,5 @@
 /**
- * Rows of a partition buffer by local id: gather, add, put, and the way between local and global ids.
+ * Rows of a partition buffer by local id: gather, add, put, and conversion between local and global ids.
  *
  * Half-precision columns are read exactly and written rounded to nearest, ties to even; sums are formed in f32.
  */
@@ -15,7 +15,7 @@ export class BufferRows {
     this.#buffer = buffer;
   }
 
-  /** Rows as f32, one after the other. */
+  /** Returns rows as f32. */
   read(localIds: Int32Array, column: string | number = 0, out?: Float32Array): Float32Array {
     const { width, dtype, rowBytes, block } = this.#column('indexRead', column);
     this.check('indexRead', localIds);
@@ -33,8 +33,8 @@ export class BufferRows {
   }
 
   /**
-   * The same on the kernels' own threads; rows must be left alone until the promise settles. The memory of `out` cannot be
-   * transferred to another thread afterwards; that of an array made here can.
+   * Reads rows on the kernels' threads; the rows must not be changed until the promise settles. The memory of `out`
+   * cannot be transferred to another thread afterwards; that of a returned new array can.
    */
   async readAsync(
     localIds: Int32Array,
@@ -78,7 +78,7 @@ export class BufferRows {
     this.put(unique, present, column);
   }
 
-  /** Replaces rows; ids are unique. */
+  /** Replaces rows; ids must be unique. */
   put(localIds: Int32Array, values: Float32Array, column: string | number = 0): void {
     const { width, dtype, rowBytes, block } = this.#writable('indexPut', column);
     this.check('indexPut', localIds);
@@ -104,7 +104,7 @@ export class BufferRows {
     });
   }
 
-  /** Local ids of rows of the table, −1 for those that are not in memory. */
+  /** Returns the local ids of rows of the table; −1 for rows that are not resident. */
   toLocal(globalIds: Int32Array): Int32Array {
     const { slotOf, layout } = this.#buffer;
     const wrong = kernels().findOutOfRange(globalIds, globalIds.length, 0, layout.rows);
@@ -116,7 +116,7 @@ export class BufferRows {
     });
   }
 
-  /** Refuses ids that are not rows in memory: outside the block, or in the hole behind a short partition. */
+  /** Throws if an id is not a resident row: outside the block, or in the gap after a short partition. */
   check(what: string, localIds: Int32Array): void {
     if (!(localIds instanceof Int32Array)) {
       throw new DTypeError(expected(`PartitionBuffer.${what}`, 'an Int32Array', 'ids', localIds));

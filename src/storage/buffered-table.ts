@@ -1,9 +1,9 @@
 /**
- * A table in files, of which some partitions are in memory. With as many slots as partitions everything is, and training
+ * A table in files, of which some partitions are resident. With as many slots as partitions all are, and training
  * differs from that with a smaller buffer only in the order of its edges.
  *
- * Its columns are read as rows (`BufferedColumn`), and those that an optimiser has state for are trained
- * (`BufferedEmbeddings`); they swap, are written and are saved together.
+ * Its columns are read as rows (`BufferedColumn`), and those with optimiser state are trained (`BufferedEmbeddings`);
+ * all columns are swapped, written and saved together.
  */
 import { kernels, storageCode } from '../native/index.js';
 import type { Tensor } from '../tensor/index.js';
@@ -37,7 +37,7 @@ export class BufferedTable implements RunTable {
     return this.buffer.capacity;
   }
 
-  /** Whether all rows are in memory, each at its own number. */
+  /** Whether all rows are resident, so that local ids are the ids of the table. */
   get isWhole(): boolean {
     return this.capacity >= this.partitions && this.buffer.layout.pieces === 1;
   }
@@ -49,7 +49,7 @@ export class BufferedTable implements RunTable {
 
   setOrdering(states: readonly Int32Array[]): void {
     const all = [Int32Array.from({ length: this.partitions }, (_, k) => k)];
-    // With a slot for each file there is one state, also where files are pieces of partitions.
+    // With a slot for each file there is one buffer state, even if a partition has several files.
     this.buffer.setOrdering(this.capacity >= this.partitions ? all : states);
   }
 
@@ -57,7 +57,7 @@ export class BufferedTable implements RunTable {
     await this.buffer.load();
   }
 
-  /** All states of a whole table are resident. */
+  /** Does nothing for a whole table: all its partitions are resident. */
   async nextState(): Promise<void> {
     if (!this.isWhole) await this.buffer.performNextSwap();
   }
@@ -98,12 +98,15 @@ export class BufferedTable implements RunTable {
   }
 }
 
-/** Memory that one reader reads partitions into, by column: the garbage of many partitions would be memory that was not planned. */
+/**
+ * The memory into which one reader reads partitions, by column; reused, since garbage of many partitions would exceed
+ * the plan.
+ */
 interface Scratch {
   columns?: readonly ArrayBuffer[];
 }
 
-/** One column of a table: rows in memory are read there, others from the files of their partitions. */
+/** One column of a table: resident rows are read from memory, others from the files of their partitions. */
 export class BufferedColumn implements RowReader<Float32Array> {
   readonly table: BufferedTable;
   readonly name: string;
@@ -145,25 +148,25 @@ export class BufferedColumn implements RowReader<Float32Array> {
 
   async prefetch(): Promise<void> {}
 
-  /** Partitions in order: those in memory as they are, others read, one at a time; each valid until the next. */
+  /** Yields all partitions in order, reading those that are not resident; each is valid until the next. */
   tiles(): AsyncIterable<Tile> {
     return this.tilesOf(Array.from({ length: this.table.partitions }, (_, k) => k));
   }
 
-  /** Some partitions, in the order given, as `tiles` gives all of them. */
+  /** Yields some partitions, in the given order, like `tiles`. */
   async *tilesOf(partitions: Iterable<number>): AsyncGenerator<Tile, void, undefined> {
     const scratch: Scratch = {};
     const { layout } = this.table.buffer;
     await this.#ready();
     for (const k of partitions) {
       const count = layout.rowsOf(k);
-      // With more partitions than rows fill, the last ones are empty.
+      // The last partitions may be empty.
       if (count === 0) continue;
       yield { start: layout.start(k), count, rows: await this.#partition(k, scratch) };
     }
   }
 
-  /** Writes of evicted partitions must be over before their files are read. */
+  /** Waits for writes of evicted partitions, so that their files can be read. */
   async #ready(): Promise<void> {
     const { buffer, isWhole } = this.table;
     if (!isWhole) await buffer.settle();
@@ -175,9 +178,9 @@ export class BufferedColumn implements RowReader<Float32Array> {
     const rows = buffer.layout.rowsOf(k);
     const { dtype, width } = buffer.columns[this.index];
     const slot = buffer.slotOf[k];
-    if (slot < 0) return widened(await this.#read(k, scratch), dtype);
+    if (slot < 0) return widen(await this.#read(k, scratch), dtype);
     const start = slot * buffer.layout.size * width;
-    return widened(buffer.block(this.index).subarray(start, start + rows * width), dtype);
+    return widen(buffer.block(this.index).subarray(start, start + rows * width), dtype);
   }
 
   async #read(k: number, scratch: Scratch): Promise<Float32Array | Uint16Array> {
@@ -216,7 +219,7 @@ export class BufferedColumn implements RowReader<Float32Array> {
   }
 }
 
-/** A column that is trained, with the state columns of its optimiser. */
+/** A trained column, with the state columns of its optimiser. */
 export class BufferedEmbeddings extends BufferedColumn implements TrainedRows {
   readonly optimizer: RowOptimizer;
   readonly device = null;
@@ -250,7 +253,7 @@ export class BufferedEmbeddings extends BufferedColumn implements TrainedRows {
   }
 }
 
-/** The local ids of rows, or null when one of them is not resident. */
+/** Returns the local ids of rows, or null if one is not resident. */
 function residentIds({ layout, slotOf }: PartitionBuffer, ids: Int32Array): Int32Array | null {
   const local = new Int32Array(ids.length);
   for (let i = 0; i < ids.length; i++) {
@@ -261,7 +264,7 @@ function residentIds({ layout, slotOf }: PartitionBuffer, ids: Int32Array): Int3
   return local;
 }
 
-function widened(values: Float32Array | Uint16Array, dtype: ColumnType): Float32Array {
+function widen(values: Float32Array | Uint16Array, dtype: ColumnType): Float32Array {
   if (values instanceof Float32Array) return values;
   const out = new Float32Array(values.length);
   kernels().cast(values, storageCode[dtype], out, storageCode.f32, values.length);

@@ -6,7 +6,7 @@ import { bytesPerElement, type TableColumn } from './table-manifest.js';
 
 export type ColumnBlock = Float32Array | Uint16Array;
 
-/** Refuses a block that no typed array can hold. */
+/** Throws if a block is too large for a typed array. */
 export function checkBlock({ name, width }: TableColumn, rows: number): void {
   const elements = rows * width;
   if (elements <= maxElements) return;

@@ -1,4 +1,6 @@
-/** Values of a column as the bytes that its file holds, and back. Half precision is rounded to nearest, ties to even. */
+/**
+ * Converts values of a column to the bytes in its file and back. Half precision is rounded to nearest, ties to even.
+ */
 import { kernels, storageCode } from '../native/index.js';
 import type { TableColumn } from './table-manifest.js';
 
@@ -9,7 +11,7 @@ export function encodeColumn(values: Float32Array, { dtype }: TableColumn): Uint
   return new Uint8Array(half.buffer);
 }
 
-/** Over the same memory where the file holds f32; the bytes must start at a multiple of four. */
+/** Decodes a column; f32 values share the memory of `bytes`, which must start at a multiple of four. */
 export function decodeColumn(bytes: Uint8Array, { dtype }: TableColumn): Float32Array {
   const { buffer, byteOffset, byteLength } = bytes;
   if (dtype === 'f32') return new Float32Array(buffer, byteOffset, byteLength / 4);

@@ -1,7 +1,6 @@
 /**
- * Trained rows that live on a device with their optimiser's state while training runs: batches gather there and are applied
- * there, and nothing but losses comes back. The table in files behind them is brought up to date whenever rows are read,
- * evaluated or saved.
+ * Trained rows that are on a device with their optimiser state during training: batches are gathered and applied there,
+ * and only losses are read back. The underlying table in files is updated whenever rows are read, evaluated or saved.
  */
 import { onDevice } from '../tensor/device.js';
 import { fromTypedArray, gatherRows, noGrad, type Tensor, type TensorDevice } from '../tensor/index.js';
@@ -28,13 +27,13 @@ export class DeviceEmbeddings implements TrainedRows, RunTable {
   readonly rows: number;
   readonly width: number;
   readonly dtype: StoreType = 'f32';
-  /** Values, then the columns of state. */
+  /** Values, then the columns of optimiser state. */
   #columns: Tensor[] | null = null;
-  /** Whether the device is ahead of the table behind it. */
+  /** Whether rows on the device are newer than the underlying table. */
   #changed = false;
   #fetching: Promise<void> | null = null;
 
-  /** @param inner of a table that is all in memory. */
+  /** @param inner rows of a table whose partitions are all resident. */
   constructor(inner: BufferedEmbeddings, device: TensorDevice) {
     const { isWhole, capacity, partitions, buffer } = inner.table;
     if (!isWhole) {
@@ -158,7 +157,7 @@ export class DeviceEmbeddings implements TrainedRows, RunTable {
     await this.inner.table.close();
   }
 
-  /** Columns of the buffer that the optimiser works on. */
+  /** Returns the columns of the buffer that the optimiser updates. */
   #indices(): number[] {
     const { columns } = this.inner.table.buffer;
     return columns.flatMap(({ name: column }, i) =>
@@ -177,7 +176,7 @@ export class DeviceEmbeddings implements TrainedRows, RunTable {
     return this.#columns;
   }
 
-  /** Brings the table behind up to date; those who ask meanwhile wait for the same. */
+  /** Updates the underlying table; concurrent calls wait for the same update. */
   #fetch(): Promise<void> {
     this.#fetching ??= this.#copyBack().finally(() => {
       this.#fetching = null;

@@ -1,10 +1,9 @@
 /**
- * Reads and writes of whole files that pass by the page cache where the file system allows it (O_DIRECT), otherwise
- * through it.
+ * Reads and writes whole files, bypassing the page cache where the file system supports it (O_DIRECT).
  *
- * A table larger than memory gains nothing from the page cache: each page would be copied once more, push out others,
- * and count against the memory limit of the process's cgroup. Direct transfers want memory, positions and lengths in
- * whole pages, so files are padded with zeros to whole pages, in both modes alike.
+ * A table larger than memory gains nothing from the page cache: each page would be copied again, evict others, and
+ * count towards the memory limit of the process's cgroup. Direct transfers require memory, positions and lengths in
+ * whole pages, so files are padded with zeros to whole pages in both modes.
  */
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
@@ -15,17 +14,19 @@ import type { IoMode } from './io-mode.js';
 
 const pageBytes = 4096;
 
-/** One system call moves at most this much: large enough for the disk's full rate. */
+/** The most bytes per system call: large enough for the full rate of the disk. */
 export const transferBytes = 2 ** 26;
 
-/** A typed array on Node 20 has fewer elements than this. */
+/** The most elements of a typed array on Node.js 20. */
 export const maxElements = 2 ** 32 - 1;
 
 export function padToPage(bytes: number): number {
   return Math.ceil(bytes / pageBytes) * pageBytes;
 }
 
-/** Zeroed memory that starts at a page. Without the addon the address is unknown and transfers are buffered. */
+/**
+ * Allocates zeroed memory that starts at a page. Without the addon the address is unknown and transfers are buffered.
+ */
 export function alignedBytes(bytes: number, what: string): Uint8Array<ArrayBuffer> {
   if (bytes + pageBytes > maxElements) {
     const advice = 'Use more partitions, so that each is smaller.';
@@ -36,7 +37,7 @@ export function alignedBytes(bytes: number, what: string): Uint8Array<ArrayBuffe
   return block.subarray(miss === 0 ? 0 : pageBytes - miss, (miss === 0 ? 0 : pageBytes - miss) + bytes);
 }
 
-/** Opens files for one table and remembers whether direct transfers work there. */
+/** Opens the files of one table and detects whether direct transfers work there. */
 export class DirectIo {
   #direct: boolean;
 
@@ -48,7 +49,7 @@ export class DirectIo {
     return this.#direct;
   }
 
-  /** Runs `work` on the opened file; starts it again from the beginning when direct transfers turn out to be refused. */
+  /** Runs `work` on the opened file; runs it again, buffered, if direct transfers are not supported. */
   async withFile<T>(
     path: string,
     mode: 'read' | 'write',
@@ -71,7 +72,7 @@ export class DirectIo {
   }
 }
 
-/** Fills `bytes` from `position`; returns how many there were. */
+/** Fills `bytes` from `position`; returns the number of bytes read. */
 export async function readFully(file: FileHandle, bytes: Uint8Array, position: number): Promise<number> {
   let done = 0;
   while (done < bytes.length) {
@@ -79,7 +80,7 @@ export async function readFully(file: FileHandle, bytes: Uint8Array, position: n
     const { bytesRead } = await file.read(bytes, done, want, position + done);
     if (bytesRead === 0) break;
     done += bytesRead;
-    // A direct read that ends within a page has met the end of the file.
+    // A direct read that ends within a page has reached the end of the file.
     if (bytesRead < want && done % pageBytes !== 0) break;
   }
   return done;

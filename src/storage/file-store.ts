@@ -1,6 +1,6 @@
 /**
- * Rows in a file of raw values, read and written where they lie: neighbouring rows in one transfer, many transfers at a time.
- * A random row still costs a disk access; HotColdStore keeps the ones that are asked for often.
+ * Rows in a file of raw values, read and written in place: adjacent rows in one transfer, several transfers
+ * concurrently. A random row still costs a disk access; HotColdStore caches those that are read often.
  */
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
@@ -11,7 +11,7 @@ import { checkOptionNames } from '../util/option-names.js';
 import { storageError } from './atomic-file.js';
 import type { IoMode } from './io-mode.js';
 import type { StoreShape } from './memory-store.js';
-import { readPartitionSizes, reordered, shuffledOrder, sortedOrder } from './row-order.js';
+import { drawOrder, readPartitionSizes, reorderRows, sortOrder } from './row-order.js';
 import {
   checkIds,
   checkRange,
@@ -27,16 +27,16 @@ import {
 /** Rows closer than this are read in one transfer. */
 const gapBytes = 2 ** 14;
 const runBytes = 2 ** 20;
-/** Writes under way at a time: as many as Node has threads for files. */
+/** The number of concurrent transfers: as many as Node.js has threads for files. */
 const parallel = 4;
 
 export interface FileStoreOptions {
   /**
-   * `auto` reads single rows past the page cache where the system allows it: for tables larger than memory, whose hot rows
-   * somebody keeps (HotColdStore). Default `buffered`.
+   * `auto` bypasses the page cache for single rows where the system supports it: for tables larger than memory whose
+   * hot rows are cached (HotColdStore). Default `buffered`.
    */
   readonly io?: IoMode;
-  /** Open the file for reading alone: one that may not be written, such as a dataset's (default false). */
+  /** Open the file read-only, such as one of a dataset (default false). */
   readonly readOnly?: boolean;
 }
 
@@ -47,7 +47,7 @@ export class FileStore<T extends RowArray = Float32Array> implements RowStore<T>
   readonly #rowBytes: number;
   #rows: number;
   #file: FileHandle | null = null;
-  /** For single rows: the same file, opened for direct transfers where that was asked for and works. */
+  /** The same file opened for direct transfers of single rows, if requested and supported. */
   #rowFile: FileHandle | null = null;
   readonly #io: IoMode;
   readonly #readOnly: boolean;
@@ -69,7 +69,7 @@ export class FileStore<T extends RowArray = Float32Array> implements RowStore<T>
     return this.#rows;
   }
 
-  /** Opens the file, which must have the expected size; a second time does nothing. */
+  /** Opens the file, which must have the expected size; does nothing if it is open. */
   async load(): Promise<void> {
     if (this.#file !== null) return;
     const file = await open(this.path, this.#readOnly ? 'r' : 'r+').catch((error: unknown) => {
@@ -79,19 +79,19 @@ export class FileStore<T extends RowArray = Float32Array> implements RowStore<T>
     if (size !== this.#rows * this.#rowBytes) {
       await file.close();
       const want = this.#rows * this.#rowBytes;
-      const advice = `It has to hold ${this.#rows} rows of ${this.width} elements (${this.dtype}).`;
+      const advice = `It must have ${this.#rows} rows of ${this.width} elements (${this.dtype}).`;
       throw new FormatError(`read: expected ${want} bytes in ${this.path}, got ${size}. ${advice}`);
     }
     this.#file = file;
     this.#rowFile = this.#io === 'auto' ? await openDirect(this.path) : null;
   }
 
-  /** Whether rows are read past the page cache. */
+  /** Whether reads of rows bypass the page cache. */
   get isDirect(): boolean {
     return this.#rowFile !== null;
   }
 
-  /** Everything written so far is durable. */
+  /** Makes everything written so far durable. */
   async write(): Promise<void> {
     await this.#opened().sync();
   }
@@ -105,7 +105,7 @@ export class FileStore<T extends RowArray = Float32Array> implements RowStore<T>
     const files = [this.#file, this.#rowFile];
     this.#file = null;
     this.#rowFile = null;
-    // The addon reads by descriptor, which must not be another file's meanwhile.
+    // The addon reads by descriptor, which must not be reused for another file before it ends.
     await this.#reading;
     for (const file of files) await file?.close();
   }
@@ -142,9 +142,9 @@ export class FileStore<T extends RowArray = Float32Array> implements RowStore<T>
   async put(ids: Int32Array, values: T): Promise<void> {
     checkIds('put', ids, this.#rows);
     checkValues('put', this, values, ids.length);
-    // By id, then by position: of equal ids the last is written over the others in its run.
+    // By id, then by position: of equal ids the last one overwrites the others.
     const order = argsortIds(ids);
-    await this.#inRuns(ids, order, 0, async (first, last, positions) => {
+    await this.#visitRuns(ids, order, 0, async (first, last, positions) => {
       const rows = makeRows(this.dtype, (last - first + 1) * this.width) as T;
       for (const i of positions) {
         rows.set(values.subarray(i * this.width, (i + 1) * this.width), (ids[i] - first) * this.width);
@@ -180,7 +180,7 @@ export class FileStore<T extends RowArray = Float32Array> implements RowStore<T>
     await this.#writeAt(start, values);
   }
 
-  /** Adds rows behind the last. */
+  /** Appends rows. */
   async append(values: T): Promise<void> {
     const count = countRows('append', values, this.width);
     checkValues('append', this, values, count);
@@ -192,30 +192,30 @@ export class FileStore<T extends RowArray = Float32Array> implements RowStore<T>
     return Promise.resolve();
   }
 
-  /** From now on `shuffle` and `sort` leave every row in its piece. */
+  /** Reads the sizes of partitions; afterwards `shuffle` and `sort` keep every row in its partition. */
   async readPartitionSizes(path: string): Promise<Float64Array> {
     this.#sizes = await readPartitionSizes(path, this.#rows);
     return this.#sizes;
   }
 
-  /** A random permutation of the rows; returns it. The whole file passes through memory. */
+  /** Permutes the rows at random and returns the permutation. Reads the whole file into memory. */
   async shuffle(seed: number): Promise<Int32Array> {
-    return this.#reorder(() => shuffledOrder(this.#rows, this.#sizes, seed));
+    return this.#reorder(() => drawOrder(this.#rows, this.#sizes, seed));
   }
 
-  /** Stable, by one column; −1 is the last. The whole file passes through memory. */
+  /** Sorts the rows by one column (−1 is the last), stably, and returns the order. Reads the whole file into memory. */
   async sort(column = 0): Promise<Int32Array> {
-    return this.#reorder((data) => sortedOrder(data, this, column, this.#sizes));
+    return this.#reorder((data) => sortOrder(data, this, column, this.#sizes));
   }
 
   async #reorder(orderOf: (data: T) => Int32Array): Promise<Int32Array> {
     const data = await this.range(0, this.#rows);
     const order = orderOf(data);
-    await this.rangePut(0, reordered(data, order, this.width));
+    await this.rangePut(0, reorderRows(data, order, this.width));
     return order;
   }
 
-  /** Marius's names. */
+  /** Like `gather`, under Marius's name. */
   indexRead(ids: Int32Array): Promise<T> {
     return this.gather(ids);
   }
@@ -243,8 +243,8 @@ export class FileStore<T extends RowArray = Float32Array> implements RowStore<T>
     }
   }
 
-  /** Cuts sorted ids into runs whose rows lie within `gap` bytes of each other, and visits some of them at a time. */
-  async #inRuns(
+  /** Splits sorted ids into runs whose rows are within `gap` bytes of each other, and visits several concurrently. */
+  async #visitRuns(
     ids: Int32Array,
     order: Int32Array,
     gap: number,
@@ -293,12 +293,12 @@ export class FileStore<T extends RowArray = Float32Array> implements RowStore<T>
   }
 }
 
-/** The file for transfers past the page cache; null where the system, or a missing addon, does not allow them. */
+/** Opens the file for transfers that bypass the page cache; null if the system or a missing addon prevents them. */
 async function openDirect(path: string): Promise<FileHandle | null> {
   if (nativeStatus().backend !== 'native' || !Number.isInteger(constants.O_DIRECT)) return null;
   const file = await open(path, constants.O_RDONLY | constants.O_DIRECT).catch(() => null);
   if (file === null) return null;
-  // Some file systems accept the flag and refuse the first transfer.
+  // Some file systems accept the flag but reject the first transfer.
   const { size } = await file.stat();
   try {
     const one = Int32Array.of(0);

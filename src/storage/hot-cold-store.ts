@@ -1,9 +1,10 @@
 /**
- * Any table with its hot rows in memory: a fixed set chosen by score, and behind it rows that come and go by SIEVE. What is
- * not there is read from the table below, each row once per call and in the order in which rows lie.
+ * Caches the hot rows of any table in memory: a fixed set chosen by score, and a dynamic one managed by SIEVE. Other
+ * rows are read from the underlying table, each once per call and in the order in which they are stored.
  *
- * Writes go to the table below and to the copies, one after the other: both hold the same rows whenever a write has ended, so
- * `range` reads below and nothing is lost with the memory. A row that is read while it is written is not kept.
+ * Writes go to the underlying table and to the copies, in sequence: both have the same rows when a write has ended, so
+ * `range` reads the underlying table and nothing is lost with the memory. A row that is read during a write is not
+ * cached.
  *
  * @example
  * const store = new HotColdStore(file, { size: '2G', scores: hotness(csr, { fanouts: [15, 10], seeds }) });
@@ -30,36 +31,36 @@ import {
 } from './row-store.js';
 
 export interface HotColdOptions {
-  /** Memory for copies: "0.1G", "200M" or a number of bytes; 0 keeps none. */
+  /** Memory for copies: "0.1G", "200M" or a number of bytes; 0 caches none. */
   readonly size: string | number;
-  /** A score for every row: the rows of the highest scores are kept for good. Without it all copies come and go. */
+  /** A score per row: the rows with the highest scores are always cached. By default all copies are dynamic. */
   readonly scores?: ArrayLike<number>;
-  /** Part of the memory for rows that come and go (default 0.1 with scores, 1 without). */
+  /** The fraction of the memory for dynamic rows (default 0.1 with scores, 1 without). */
   readonly dynamicShare?: number;
 }
 
 export interface HotColdStats {
-  /** Rows that were asked for and found in memory, and those that were not. */
+  /** The numbers of requested rows that were found in memory, and that were not. */
   readonly hits: number;
   readonly misses: number;
   /** misses / (hits + misses); 0 before the first. */
   readonly missRate: number;
-  /** Different rows read from the table below. */
+  /** The number of distinct rows read from the underlying table. */
   readonly coldRows: number;
   readonly fixedRows: number;
-  /** Rows that come and go: how many there are, and room for how many. */
+  /** The number of dynamic rows, and their capacity. */
   readonly dynamicRows: number;
   readonly dynamicCapacity: number;
 }
 
-/** A table below; ones with files are opened and closed with the store. */
+/** An underlying table; one with files is opened and closed with the store. */
 export type ColdStore<T extends RowArray> = RowStore<T> & {
   load?(): Promise<void>;
   unload?(write?: boolean): Promise<void>;
 };
 
 const name = 'HotColdStore';
-/** The hot set is read in pieces of this size. */
+/** The fixed set is read in chunks of this size. */
 const fillBytes = 2 ** 25;
 /** A typed array on Node 20 has at most this many elements. */
 const maxElements = 2 ** 32 - 1;
@@ -72,7 +73,7 @@ export class HotColdStore<T extends RowArray = Float32Array> implements RowStore
   #hits = 0;
   #misses = 0;
   #coldRows = 0;
-  /** Counts writes that began or ended, so that a row read meanwhile is not kept. */
+  /** Counts starts and ends of writes, so that a row read during one is not cached. */
   #writes = 0;
   #pending = 0;
   #lastWrite: Promise<void> = Promise.resolve();
@@ -87,10 +88,10 @@ export class HotColdStore<T extends RowArray = Float32Array> implements RowStore
       throw new ShapeError(expected(name, `${cold.rows} scores`, 'scores', scores.length));
     const share = checkNumber(name, 'dynamicShare', options.dynamicShare ?? (scores ? 0.1 : 1), 0, 1);
     if (scores === undefined && share < 1)
-      throw new ValueError(expected(name, 'scores, which say what stays,', 'scores', scores));
+      throw new ValueError(expected(name, 'scores, which select the fixed rows,', 'scores', scores));
     const most = Math.floor(maxElements / Math.max(1, cold.width));
     const rows = Math.min(Math.floor(bytes / Math.max(1, rowBytes)), cold.rows, most);
-    // What holds the whole table need not change.
+    // A cache of the whole table needs no dynamic rows.
     this.#dynamic = scores !== undefined && rows === cold.rows ? 0 : Math.floor(rows * share);
     this.#fixed = scores === undefined ? new Int32Array(0) : selectHottest(scores, rows - this.#dynamic);
   }
@@ -120,7 +121,7 @@ export class HotColdStore<T extends RowArray = Float32Array> implements RowStore
     };
   }
 
-  /** Opens the table below and reads the rows that stay; a second time does nothing. */
+  /** Opens the underlying table and reads the fixed rows; does nothing if it is loaded. */
   async load(): Promise<void> {
     if (this.#hot !== null) return;
     await this.cold.load?.();
@@ -128,11 +129,11 @@ export class HotColdStore<T extends RowArray = Float32Array> implements RowStore
     const hot = new HotRows(cold.dtype, { rows: cold.rows, width: cold.width }, this.#fixed, this.#dynamic);
     const piece = Math.max(1, Math.floor(fillBytes / Math.max(1, cold.width * 4)));
     for (let start = 0; start < this.#fixed.length; start += piece)
-      hot.fill(start, await this.#below(this.#fixed.slice(start, start + piece)));
+      hot.fill(start, await this.#readBelow(this.#fixed.slice(start, start + piece)));
     this.#hot = hot;
   }
 
-  /** Forgets all copies and closes the table below. */
+  /** Drops all copies and closes the underlying table. */
   async unload(write = false): Promise<void> {
     await this.#lastWrite;
     this.#hot = null;
@@ -154,7 +155,7 @@ export class HotColdStore<T extends RowArray = Float32Array> implements RowStore
     }
     const { ids: coldIds, first, repeats } = distinctIds(ids, missed);
     const reading = this.#read(coldIds);
-    // Copied while the table below is read, and before anything else can change the copies.
+    // Copied while the underlying table is read, before the copies can change.
     hot.copyTo(result, split);
     const rows = await reading;
     const { width } = this;
@@ -182,14 +183,14 @@ export class HotColdStore<T extends RowArray = Float32Array> implements RowStore
         await this.cold.add(ids, values);
         return this.#refresh(hot, ids);
       }
-      const places = Int32Array.from(ids.keys());
+      const positions = Int32Array.from(ids.keys());
       await this.#addToCopies(
         hot,
         ids,
         values,
-        places.filter((i) => hot.has(ids[i])),
+        positions.filter((i) => hot.has(ids[i])),
       );
-      const cold = places.filter((i) => !hot.has(ids[i]));
+      const cold = positions.filter((i) => !hot.has(ids[i]));
       if (cold.length === 0) return;
       const coldIds = cold.map((i) => ids[i]);
       await this.cold.add(coldIds, pickRows(values, cold, this.width));
@@ -213,7 +214,7 @@ export class HotColdStore<T extends RowArray = Float32Array> implements RowStore
     });
   }
 
-  /** Brings rows into memory as far as there is room for rows that come and go. */
+  /** Reads rows into memory, as far as the dynamic capacity allows. */
   async prefetch(ids: Int32Array): Promise<void> {
     checkIds('prefetch', ids, this.rows);
     const hot = this.#loaded();
@@ -239,24 +240,24 @@ export class HotColdStore<T extends RowArray = Float32Array> implements RowStore
     return this.#hot;
   }
 
-  /** Rows as the table below gives them. Kernels trust lengths, so another table's mistake must end here. */
-  async #below(ids: Int32Array): Promise<T> {
+  /** Reads rows from the underlying table and checks them, since kernels trust lengths. */
+  async #readBelow(ids: Int32Array): Promise<T> {
     const rows = await this.cold.gather(ids);
-    checkValues(`${name}: gather of the table below`, this as RowStore, rows, ids.length);
+    checkValues(`${name}: gather of the underlying table`, this as RowStore, rows, ids.length);
     return rows;
   }
 
-  /** Rows from below; they are kept unless something was written meanwhile. */
+  /** Reads rows from the underlying table and caches them unless there was a write during the read. */
   async #read(ids: Int32Array): Promise<T> {
     const hot = this.#loaded();
     const before = this.#writes;
     this.#coldRows += ids.length;
-    const rows = await this.#below(ids);
+    const rows = await this.#readBelow(ids);
     if (this.#dynamic > 0 && this.#pending === 0 && before === this.#writes) hot.admit(ids, rows);
     return rows;
   }
 
-  /** Writes one after the other, so that the last one is the same in both places. */
+  /** Runs writes in sequence, so that the last one is the same in the table and the cache. */
   #write(work: (hot: HotRows) => Promise<void>): Promise<void> {
     const hot = this.#loaded();
     this.#writes++;
@@ -271,14 +272,17 @@ export class HotColdStore<T extends RowArray = Float32Array> implements RowStore
     return done;
   }
 
-  /** Adds to rows that have copies, in the order of `places` as below; written there without reading there. */
-  async #addToCopies(hot: HotRows, ids: Int32Array, values: T, places: Int32Array): Promise<void> {
-    if (places.length === 0) return;
-    const { ids: changed } = distinctIds(ids, places);
+  /**
+   * Adds to rows with copies, in the order of `positions`, and writes the sums to the underlying table without reading
+   * it.
+   */
+  async #addToCopies(hot: HotRows, ids: Int32Array, values: T, positions: Int32Array): Promise<void> {
+    if (positions.length === 0) return;
+    const { ids: changed } = distinctIds(ids, positions);
     const rows = hot.gather(changed) as T;
     const indexOf = new Map(Array.from(changed, (id, i) => [id, i]));
     const { width } = this;
-    for (const place of places) {
+    for (const place of positions) {
       const to = (indexOf.get(ids[place]) as number) * width;
       for (let k = 0; k < width; k++) rows[to + k] += values[place * width + k];
     }
@@ -286,16 +290,16 @@ export class HotColdStore<T extends RowArray = Float32Array> implements RowStore
     hot.put(changed, rows);
   }
 
-  /** Copies again what was rounded below. */
+  /** Reads rows again that the underlying table has rounded. */
   async #refresh(hot: HotRows, ids: Int32Array): Promise<void> {
-    const places = Int32Array.from(ids.keys()).filter((i) => hot.has(ids[i]));
-    const changed = distinctIds(ids, places).ids;
-    if (changed.length > 0) hot.put(changed, await this.#below(changed));
+    const positions = Int32Array.from(ids.keys()).filter((i) => hot.has(ids[i]));
+    const changed = distinctIds(ids, positions).ids;
+    if (changed.length > 0) hot.put(changed, await this.#readBelow(changed));
   }
 }
 
-function pickRows<T extends RowArray>(rows: T, places: Int32Array, width: number): T {
-  const picked = new (rows.constructor as new (length: number) => T)(places.length * width);
-  kernels().gatherRows(rows, places, picked, places.length, width * rows.BYTES_PER_ELEMENT);
+function pickRows<T extends RowArray>(rows: T, positions: Int32Array, width: number): T {
+  const picked = new (rows.constructor as new (length: number) => T)(positions.length * width);
+  kernels().gatherRows(rows, positions, picked, positions.length, width * rows.BYTES_PER_ELEMENT);
   return picked;
 }

@@ -1,6 +1,6 @@
 /**
  * Files of tensors (models and checkpoints) and tables of rows larger than memory: partitions, orderings, buffers.
- * Needs Node; the byte codec of tensors itself is in `tensor`.
+ * Needs Node.js; the codec of tensors is in `tensor`.
  */
 export type { DecodedTensors, SafetensorsMetadata } from '../tensor/safetensors.js';
 export type { ColumnBlock } from './column-block.js';

@@ -1,5 +1,5 @@
 /**
- * How table files are moved: `auto` passes by the page cache where it can, `buffered` never does. Apart from what does it,
- * so that the public types need none of Node's.
+ * The transfer mode of table files: `auto` bypasses the page cache where it can, `buffered` never does. In a separate
+ * file, so that the public types do not depend on those of Node.js.
  */
 export type IoMode = 'auto' | 'buffered';

@@ -1,12 +1,12 @@
 /**
- * A folder and all above it that are missing. Node's own recursive way goes round for ever where a file system answers
- * "no such folder" to every attempt (`/proc`), so this one makes each folder once.
+ * Makes a folder and its missing parents. The recursive mode of Node.js never ends on a file system that reports "no
+ * such folder" for every attempt (`/proc`), so each folder is made once here.
  */
 import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { codeOf, storageError } from './atomic-file.js';
 
-/** @returns the folders that were missing, the outermost first */
+/** @returns the folders that were made, the outermost first */
 export function makeFolder(path: string): string[] {
   const missing: string[] = [];
   for (let at = resolve(path); !existsSync(at) && at !== dirname(at); at = dirname(at)) missing.push(at);
@@ -19,7 +19,7 @@ export function makeFolder(path: string): string[] {
   return missing;
 }
 
-/** Another process may be quicker. */
+/** Makes a folder unless another process has just made it. */
 function makeOne(folder: string): void {
   try {
     mkdirSync(folder);

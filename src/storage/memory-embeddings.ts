@@ -14,10 +14,12 @@ import {
   type TrainedRows,
 } from './trained-rows.js';
 
-/** Changes rows by gradients; called once a step. */
+/** Updates rows by gradients; called once per step. */
 export type RowUpdate = (values: Float32Array, ids: Int32Array, gradient: Float32Array) => void;
 
 /**
+ * Trained rows in memory, updated by a function.
+ *
  * @example
  * const embeddings = new MemoryEmbeddings(values, 64, (values, ids, gradient) => { … });
  */
@@ -27,7 +29,7 @@ export class MemoryEmbeddings extends MemoryStore implements TrainedRows {
   readonly residency: Residency;
   readonly #update: RowUpdate;
 
-  /** @param values the rows themselves: changes are training's own. */
+  /** @param values the rows, which training changes in place. */
   constructor(values: Float32Array, width: number, update: RowUpdate) {
     super(values, { rows: rowsIn(values, width, update), width });
     this.residency = new AllResident(this.rows);
@@ -63,7 +65,7 @@ function rowsIn(values: unknown, width: number, update: unknown): number {
   return countRows(where, values, checkInteger(where, 'width', width, 1));
 }
 
-/** Rows as a tensor of [rows, width] that no scope disposes of. */
+/** Makes a tensor [rows, width] that no scope disposes. */
 export function asTensor(rows: Float32Array, width: number): Tensor {
   return unscoped(() => fromTypedArray(rows, [rows.length / width, width]));
 }

@@ -1,11 +1,11 @@
 /**
- * How many partitions a table needs, and how many of them fit in memory, for a given budget: the choice with the least
- * IO per epoch, with its prediction, before anything is allocated.
+ * Chooses, for a memory budget, how many partitions a table has and how many are resident: the choice with the least
+ * predicted IO per epoch, before anything is allocated.
  *
- * Counts what grows with the table: the buffer's block, the side memory for reading ahead and writing back, the staging
- * memory of file transfers, and the edges of the buckets in memory. Everything else (the runtime, batches, the model)
- * is `reservedBytes`. IO follows from the number of swaps of a BETA ordering: every swap reads one partition and writes
- * one; the partitions in memory are written at the end of an epoch and read at the start of the next.
+ * Counts the memory that grows with the table: the buffer's block, the side memory for prefetch and write-back, the
+ * staging memory of file transfers, and the edges of the resident buckets. Everything else (the runtime, batches, the
+ * model) is `reservedBytes`. IO follows from the number of swaps of a BETA ordering: every swap reads one partition and
+ * writes one; the resident partitions are written at the end of an epoch and read at the start of the next.
  */
 import { checkInteger, checkNumber, expected, ValueError } from '../util/errors.js';
 import { checkOptionNames } from '../util/option-names.js';
@@ -15,24 +15,24 @@ import { betaSwaps } from './orderings/beta.js';
 
 export interface MemoryPlanOptions {
   readonly rows: number;
-  /** Bytes per row of what training changes: values and optimiser state. */
+  /** Bytes per row of trained columns: values and optimiser state. */
   readonly rowBytes: number;
-  /** Bytes per row of what is only read: features. Default 0. */
+  /** Bytes per row of read-only columns: features. Default 0. */
   readonly fixedRowBytes?: number;
-  /** Training edges. Default 0. */
+  /** The number of training edges. Default 0. */
   readonly edges?: number;
   /** Bytes per edge. Default 12. */
   readonly edgeBytes?: number;
-  /** Which edges are in memory: those between the partitions in memory (default), all, or none. */
+  /** Which edges are in memory: those between resident partitions (default), all, or none. */
   readonly edgesInMemory?: 'resident' | 'all' | 'none';
   readonly memoryBudget: number;
-  /** What the rest of the process needs. Default 256 MiB. */
+  /** Bytes for the rest of the process. Default 256 MiB. */
   readonly reservedBytes?: number;
-  /** Keeps the number of partitions, as when the data are already prepared. */
+  /** A fixed number of partitions, for data that are already prepared. */
   readonly partitions?: number;
-  /** COMET: partitions that move together. Default 1. */
+  /** COMET: the number of partitions that are swapped together. Default 1. */
   readonly fineToCoarseRatio?: number;
-  /** Default 128: more partitions mean smaller buckets and more interruptions. */
+  /** The most partitions: more mean smaller buckets and more interruptions. Default 128. */
   readonly maxPartitions?: number;
   /** Read ahead and write back in the background. Default true. */
   readonly prefetch?: boolean;
@@ -40,10 +40,10 @@ export interface MemoryPlanOptions {
 
 export interface MemoryPlan {
   readonly partitions: number;
-  /** Partitions in memory; all of them when the table fits. */
+  /** The number of resident partitions; all if the table fits. */
   readonly capacity: number;
   readonly fineToCoarseRatio: number;
-  /** Whether everything fits, so that an epoch moves nothing. */
+  /** Whether everything fits, so that an epoch needs no IO. */
   readonly inMemory: boolean;
   readonly tableBytes: number;
   readonly partitionBytes: number;
@@ -52,22 +52,22 @@ export interface MemoryPlan {
   /** Side memory and staging. */
   readonly sideBytes: number;
   readonly residentEdgeBytes: number;
-  /** All of the above with the reserve: at most the budget. */
+  /** The sum of the above and the reserve, at most the budget. */
   readonly memoryBytes: number;
-  /** Partitions exchanged in an epoch. */
+  /** The number of swaps per epoch. */
   readonly swaps: number;
   readonly readBytesPerEpoch: number;
   readonly writeBytesPerEpoch: number;
   readonly predictedIoBytesPerEpoch: number;
-  /** The plan in words. */
+  /** The plan as text. */
   readonly report: string;
 }
 
 /** The staging memory of file transfers. */
 export const stagingBytes = 2 ** 24;
-/** A swap interrupts training and starts transfers: worth about as much time as moving this many bytes. */
+/** The cost of a swap, which interrupts training and starts transfers, as bytes transferred in the same time. */
 const swapCostBytes = 2 ** 24;
-/** Partitions of tables that fit: large enough for full disk speed, small enough for one typed array. */
+/** The size of partitions of tables that fit: large enough for full disk speed, small enough for one typed array. */
 const comfortableBytes = 2 ** 29;
 /** A partition's file must fit one typed array. */
 const maxPartitionBytes = 2 ** 32 - 2 ** 13;
@@ -129,7 +129,7 @@ function check(options: MemoryPlanOptions): Settings {
   };
 }
 
-/** Numbers of partitions worth trying: one that suits a table in memory first, then all up to the limit. */
+/** Returns the numbers of partitions to try: first one that suits a table in memory, then all up to the limit. */
 function partitionCounts(s: Settings): number[] {
   if (s.partitions !== null) return [s.partitions];
   const bytes = s.rows * (s.rowBytes + s.fixedRowBytes);
@@ -144,7 +144,7 @@ function cost({ predictedIoBytesPerEpoch, swaps, inMemory }: Shape): number {
   return inMemory ? 0 : predictedIoBytesPerEpoch + swaps * swapCostBytes;
 }
 
-/** The most partitions in memory that the budget allows, or null when not even the least fits. */
+/** Returns the shape with the most resident partitions within the budget, or null if not even two fit. */
 function largestThatFits(s: Settings, partitions: number): Shape | null {
   const step = s.fineToCoarseRatio;
   for (let capacity = partitions; capacity >= Math.min(partitions, 2 * step); capacity -= step) {
@@ -188,9 +188,9 @@ function shapeOf(s: Settings, partitions: number, capacity: number): Shape {
   };
 }
 
-/** Where a larger budget helps, the details say which one does: `leastBytes`. */
+/** Makes the error; if a larger budget helps, `details.leastBytes` is the least one. */
 function refusal(s: Settings, candidates: readonly number[]): ValueError {
-  // The whole table needs no side memory, which for a few partitions is less than two of them with it.
+  // The whole table needs no side memory, so with few partitions it may need less than two of them.
   const shapes = candidates.flatMap((p) =>
     [p, Math.min(p, 2 * s.fineToCoarseRatio)].map((capacity) => shapeOf(s, p, capacity)),
   );

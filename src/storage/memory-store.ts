@@ -1,11 +1,11 @@
 /**
- * Rows in memory, read from a file and written back to it when they have one. Rows of f16 and bf16 files are held as
- * f32 and rounded when they are written.
+ * Rows in memory, optionally read from a file and written back to it. Rows of f16 and bf16 files are f32 in memory and
+ * are rounded when they are written.
  */
 import { kernels, storageCode } from '../native/index.js';
 import { checkInteger, expected, FormatError, StateError, ValueError } from '../util/errors.js';
 import { readWholeFile, writeFileAtomic } from './atomic-file.js';
-import { readPartitionSizes, reordered, shuffledOrder, sortedOrder } from './row-order.js';
+import { drawOrder, readPartitionSizes, reorderRows, sortOrder } from './row-order.js';
 import {
   checkIds,
   checkRange,
@@ -32,7 +32,7 @@ export class MemoryStore<T extends RowArray = Float32Array> implements RowStore<
   #data: T | null;
   #sizes: Float64Array | null = null;
 
-  /** Over rows that are there already, or over a file, which `load` reads. */
+  /** Uses the given rows, or a file, which `load` reads. */
   constructor(source: T | string, shape: StoreShape) {
     const { rows, width } = shape;
     this.rows = checkInteger('MemoryStore', 'rows', rows);
@@ -43,14 +43,14 @@ export class MemoryStore<T extends RowArray = Float32Array> implements RowStore<
     if (this.#data !== null) checkValues('MemoryStore', this, this.#data, rows);
   }
 
-  /** Reads the file; a second time does nothing. */
+  /** Reads the file; does nothing if it is loaded. */
   async load(): Promise<void> {
     if (this.#data !== null || this.path === null) return;
     const bytes = await readWholeFile(this.path);
     const length = this.rows * this.width;
     const want = length * elementBytes(this.dtype);
     if (bytes.length !== want) {
-      const advice = `It has to hold ${this.rows} rows of ${this.width} elements (${this.dtype}).`;
+      const advice = `It must have ${this.rows} rows of ${this.width} elements (${this.dtype}).`;
       throw new FormatError(`read: expected ${want} bytes in ${this.path}, got ${bytes.length}. ${advice}`);
     }
     const data = makeRows(this.dtype, length);
@@ -79,13 +79,13 @@ export class MemoryStore<T extends RowArray = Float32Array> implements RowStore<
     return this.#data === null ? Promise.resolve() : this.write();
   }
 
-  /** Gives the memory back, after writing when asked to. Rows without a file stay. */
+  /** Releases the memory, after writing if requested. Rows without a file stay. */
   async unload(write = false): Promise<void> {
     if (write && this.#data !== null) await this.write();
     if (this.path !== null) this.#data = null;
   }
 
-  /** The rows themselves. */
+  /** Returns the rows, without a copy. */
   data(): T {
     if (this.#data === null)
       throw new StateError('MemoryStore: the rows are not in memory. Call load() first.');
@@ -93,7 +93,7 @@ export class MemoryStore<T extends RowArray = Float32Array> implements RowStore<
       const name = this.path === null ? `of ${this.rows} rows of ${this.width} elements` : this.path;
       throw new StateError(
         `MemoryStore ${name}: expected the memory it was made over, got ${this.#data.length} elements. Its buffer was ` +
-          'transferred or resized: give the store a copy, or do not take its memory away.',
+          'transferred or resized: pass a copy to the store.',
       );
     }
     return this.#data;
@@ -150,28 +150,28 @@ export class MemoryStore<T extends RowArray = Float32Array> implements RowStore<
     return Promise.resolve();
   }
 
-  /** From now on `shuffle` and `sort` leave every row in its piece. */
+  /** Reads the sizes of partitions; afterwards `shuffle` and `sort` keep every row in its partition. */
   async readPartitionSizes(path: string): Promise<Float64Array> {
     this.#sizes = await readPartitionSizes(path, this.rows);
     return this.#sizes;
   }
 
-  /** A random permutation of the rows; returns it. */
+  /** Permutes the rows at random and returns the permutation. */
   async shuffle(seed: number): Promise<Int32Array> {
-    return this.#reorder(shuffledOrder(this.rows, this.#sizes, seed));
+    return this.#reorder(drawOrder(this.rows, this.#sizes, seed));
   }
 
-  /** Stable, by one column; −1 is the last. */
+  /** Sorts the rows by one column (−1 is the last), stably, and returns the order. */
   async sort(column = 0): Promise<Int32Array> {
-    return this.#reorder(sortedOrder(this.data(), this, column, this.#sizes));
+    return this.#reorder(sortOrder(this.data(), this, column, this.#sizes));
   }
 
   #reorder(order: Int32Array): Int32Array {
-    this.data().set(reordered(this.data(), order, this.width));
+    this.data().set(reorderRows(this.data(), order, this.width));
     return order;
   }
 
-  /** Marius's names. */
+  /** Like `gather`, under Marius's name. */
   indexRead(ids: Int32Array): Promise<T> {
     return this.gather(ids);
   }

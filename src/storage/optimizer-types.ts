@@ -1,6 +1,6 @@
 /**
- * Optimisers that a configuration can name: `dense_optimizer: { type: ADAM, options: { learning_rate: 0.01 } }`. A record
- * makes both forms of an optimiser: for the dense parameters of a model, and for the rows of a table.
+ * Optimisers that a configuration can name: `dense_optimizer: { type: ADAM, options: { learning_rate: 0.01 } }`. A
+ * record makes both forms of an optimiser: for the dense parameters of a model, and for the rows of a table.
  */
 import { Adagrad, Adam, type BaseOptions, Optimizer, SGD } from '../nn/index.js';
 import type { Tensor } from '../tensor/index.js';

@@ -1,9 +1,9 @@
 /**
  * One column of a table behind a partition buffer, as a row store.
  *
- * `gather`, `add`, `put` and the ranges take ids of the table: rows in memory are served from there, others from their
- * partition's file, which is correct but reads the whole partition. Training uses Marius's methods instead (`indexRead`,
- * `indexAdd`, `indexPut`), which take buffer-local ids of resident rows only.
+ * `gather`, `add`, `put` and the ranges take ids of the table: resident rows are served from memory, others from the
+ * file of their partition, which is correct but reads the whole partition. Training uses Marius's methods instead
+ * (`indexRead`, `indexAdd`, `indexPut`), which take buffer-local ids of resident rows only.
  */
 import { kernels, storageCode } from '../native/index.js';
 import { StateError, ValueError } from '../util/errors.js';
@@ -16,11 +16,11 @@ import { checkIds, checkRange, checkValues, countRows, type RowStore, type Store
 import type { TableFiles } from './table-files.js';
 
 export interface PartitionBufferStoreOptions extends PartitionBufferOptions {
-  /** The column to serve; default the first. */
+  /** The column to serve; by default the first. */
   readonly column?: string;
 }
 
-/** Reads or changes rows in place; `at` are row numbers in `block`, `positions` where they stand in the call's values. */
+/** Reads or changes rows in place; `at` are rows of `block`, `positions` their positions in the values of the call. */
 type RowWork = (block: ColumnBlock, at: Int32Array, positions: Int32Array) => void;
 
 export class PartitionBufferStore implements RowStore<Float32Array> {
@@ -100,7 +100,7 @@ export class PartitionBufferStore implements RowStore<Float32Array> {
     return this.buffer.flush();
   }
 
-  /** Marius's names; ids are buffer-local. */
+  /** Methods with Marius's names; ids are buffer-local. */
   setBufferOrdering(states: readonly ArrayLike<number>[]): void {
     this.buffer.setOrdering(states);
   }
@@ -141,12 +141,12 @@ export class PartitionBufferStore implements RowStore<Float32Array> {
     return this.buffer.getGlobalToLocalMap(current);
   }
 
-  /** Rows that the block has room for: capacity · size. `buffer.numResidentRows` leaves out holes. */
+  /** Returns the capacity of the block in rows, including gaps; `buffer.numResidentRows` excludes them. */
   getNumInMemory(): number {
     return this.buffer.capacity * this.buffer.layout.size;
   }
 
-  /** Local ids of `count` random rows in memory, holes left out; with replacement. */
+  /** Draws local ids of `count` resident rows with replacement. */
   getRandomIds(count: number, seed: number): Int32Array {
     const ranges = this.buffer.localRanges();
     const total = this.buffer.numResidentRows;
@@ -186,11 +186,11 @@ export class PartitionBufferStore implements RowStore<Float32Array> {
     return Promise.reject(keepsOrder('sort'));
   }
 
-  /** Calls `work` once per partition that `ids` lie in. */
+  /** Calls `work` once per partition of `ids`. */
   async #visit(ids: Int32Array, change: boolean, work: RowWork): Promise<void> {
     const { layout, slotOf, columns } = this.buffer;
     if (change && !columns[this.#column].writable) {
-      throw new ValueError(`PartitionBufferStore: column ${columns[this.#column].name} is only read.`);
+      throw new ValueError(`PartitionBufferStore: column ${columns[this.#column].name} is read-only.`);
     }
     const groups = new Map<number, number[]>();
     ids.forEach((id, i) => {
@@ -240,7 +240,7 @@ export class PartitionBufferStore implements RowStore<Float32Array> {
   }
 }
 
-/** The different ids in order of appearance, and for every id its place among them. */
+/** Returns the distinct ids in order of appearance, and the index of every id among them. */
 function uniqueRows(ids: Int32Array): [Int32Array, Int32Array] {
   const places = new Map<number, number>();
   const place = ids.map((id) => {

@@ -1,11 +1,11 @@
 /**
- * The part of a table that is in memory: `capacity` partitions in one contiguous block per column, exchanged one swap
- * at a time along a given sequence of states.
+ * The resident partitions of a table: `capacity` partitions in one contiguous block per column, exchanged one swap at a
+ * time along a given sequence of buffer states.
  *
- * A partition's rows lie at its slot: local id = slot · size + offset in the partition. A partition that is shorter
- * than the others leaves a hole behind its rows; nothing reads, trains or samples there (`localRanges`). With
- * `prefetch` the next partitions are read and the evicted ones written while training goes on. The caller stops using
- * rows before a swap, a flush or an unload, and asks for `block` again after `load`.
+ * A partition is in a slot: local id = slot · size + offset in the partition. A partition that is shorter than the
+ * others leaves a gap after its rows, which is never read, trained or sampled (`localRanges`). With `prefetch` the next
+ * partitions are read and the evicted ones written during training. The caller must not use rows during a swap, a flush
+ * or an unload, and must get `block` again after `load`.
  */
 import { expected, StateError, ValueError } from '../util/errors.js';
 import { checkOptionNames } from '../util/option-names.js';
@@ -41,12 +41,12 @@ export interface LocalRange {
 export class PartitionBuffer {
   readonly files: TableFiles;
   readonly layout: PartitionLayout;
-  /** Slots: the capacity asked for, at most the number of partitions. */
+  /** The number of slots: the requested capacity, at most the number of partitions. */
   readonly capacity: number;
   readonly columns: readonly TableColumn[];
-  /** The partition in each slot, −1 for none. */
+  /** The partition in each slot; −1 if it is empty. */
   readonly slots: Int32Array;
-  /** The slot of each partition, −1 for one that is not in memory. */
+  /** The slot of each partition; −1 if it is not resident. */
   readonly slotOf: Int32Array;
   readonly rows: BufferRows;
   readonly #prefetch: boolean;
@@ -54,7 +54,7 @@ export class PartitionBuffer {
   readonly #io: SwapIo;
   #blocks: ColumnBlock[] = [];
   #states: readonly Int32Array[] = [];
-  /** The state in memory, −1 before `load`. */
+  /** The index of the current buffer state; −1 before `load`. */
   #at = -1;
   #broken = false;
 
@@ -78,7 +78,7 @@ export class PartitionBuffer {
     this.setOrdering([Int32Array.from({ length: this.capacity }, (_, i) => i)]);
   }
 
-  /** The states to run through, each a full set of partitions. `load` then brings the first into memory. */
+  /** Sets the sequence of buffer states, each a full set of partitions; `load` reads the first. */
   setOrdering(states: readonly ArrayLike<number>[]): void {
     const { partitions } = this.layout;
     this.#states = followStates(
@@ -88,8 +88,8 @@ export class PartitionBuffer {
   }
 
   /**
-   * Brings the first state of the ordering into memory. Partitions that are in their slot already stay, changes and all;
-   * others that changed are written first.
+   * Reads the first state of the ordering. Partitions that are in their slot already stay, with their changes; others
+   * that changed are written first.
    */
   async load(): Promise<void> {
     this.#checkWhole('load');
@@ -98,7 +98,7 @@ export class PartitionBuffer {
     this.#allocate();
     const state = this.#states[0];
     const moving = [...state.keys()].filter((slot) => this.slots[slot] !== state[slot]);
-    // All writes before any read: a partition may come back in another slot.
+    // All writes before any read: a partition may return in another slot.
     for (const slot of moving) await this.#write(slot);
     for (const slot of moving) {
       this.#occupy(slot, -1);
@@ -113,7 +113,7 @@ export class PartitionBuffer {
     return this.#at >= 0;
   }
 
-  /** Number of the state in memory. */
+  /** The index of the current buffer state. */
   get state(): number {
     return this.#at;
   }
@@ -122,27 +122,27 @@ export class PartitionBuffer {
     return this.#at >= 0 && this.#at + 1 < this.#states.length;
   }
 
-  /** The partitions that the next swap brings in, ascending; empty after the last. */
+  /** Returns the partitions that the next swap reads, ascending; none after the last. */
   getNextAdmit(): number[] {
     return this.#difference(this.#at + 1, this.#at);
   }
 
-  /** The partitions that the next swap writes back, ascending. */
+  /** Returns the partitions that the next swap evicts, ascending. */
   getNextEvict(): number[] {
     return this.#difference(this.#at, this.#at + 1);
   }
 
-  /** Goes on to the next state. */
+  /** Swaps to the next state. */
   async performNextSwap(): Promise<void> {
     this.#checkLoaded('performNextSwap');
     if (!this.hasSwap()) {
-      const advice = 'Ask hasSwap() first, or set a new ordering.';
+      const advice = 'Check hasSwap() first, or set a new ordering.';
       throw new StateError(`PartitionBuffer.performNextSwap: the last state is in memory. ${advice}`);
     }
     this.#io.throwFailure();
     const next = this.#states[this.#at + 1];
     const changed = [...next.keys()].filter((slot) => next[slot] !== this.slots[slot]);
-    // Reads first: when one fails, nothing has changed yet.
+    // Reads first: if one fails, nothing has changed yet.
     const images = this.#prefetch ? await this.#io.take(changed.map((slot) => next[slot])) : null;
     this.#broken = true;
     for (let i = 0; i < changed.length; i++) {
@@ -157,7 +157,7 @@ export class PartitionBuffer {
     this.#prefetchNext();
   }
 
-  /** All slots of a column, one after the other: `capacity` · size rows. */
+  /** Returns all slots of a column: `capacity` · size rows. */
   block(column: string | number = 0): ColumnBlock {
     if (this.#blocks.length === 0) throw this.#notLoaded('block');
     return this.#blocks[typeof column === 'number' ? column : this.columnIndex(column)];
@@ -170,12 +170,12 @@ export class PartitionBuffer {
     throw new ValueError(expected('PartitionBuffer', `one of ${names}`, 'column', name));
   }
 
-  /** Rows in memory, holes not counted. */
+  /** The number of resident rows, without gaps. */
   get numResidentRows(): number {
     return this.localRanges().reduce((sum, range) => sum + range.rows, 0);
   }
 
-  /** The rows in memory, slot by slot. */
+  /** Returns the resident rows by slot. */
   localRanges(): LocalRange[] {
     return [...this.slots].flatMap((partition, slot) =>
       partition < 0
@@ -190,7 +190,7 @@ export class PartitionBuffer {
     );
   }
 
-  /** For every row of the table its local id in the current (or the next) state, −1 when it is not in memory. */
+  /** Returns the local id of every row of the table in the current (or the next) state; −1 if it is not resident. */
   getGlobalToLocalMap(current = true): Int32Array {
     this.#checkLoaded('getGlobalToLocalMap');
     const map = new Int32Array(this.layout.rows).fill(-1);
@@ -203,7 +203,7 @@ export class PartitionBuffer {
     return map;
   }
 
-  /** Notes that rows changed, so that their partitions are written back; all of them without ids. */
+  /** Marks the partitions of changed rows to be written back; without ids, all resident ones. */
   markDirty(localIds?: Int32Array): void {
     this.#checkLoaded('markDirty');
     if (localIds === undefined) {
@@ -241,22 +241,22 @@ export class PartitionBuffer {
     this.rows.put(localIds, values, column);
   }
 
-  /** Writes every partition that changed as a new version, so that `files.manifest()` describes this instant. */
+  /** Writes every changed partition as a new version, so that `files.manifest()` describes this instant. */
   async flush(): Promise<void> {
     this.#checkWhole('flush');
     await this.#io.settle();
     for (let slot = 0; slot < this.capacity; slot++) await this.#write(slot);
   }
 
-  /** Waits until evicted partitions are written; then the files of all that are not in memory are up to date. */
+  /** Waits until evicted partitions are written, so that the files of all that are not resident are up to date. */
   async settle(): Promise<void> {
     this.#checkWhole('settle');
     await this.#io.settle();
   }
 
   /**
-   * Hands a partition that is not in memory to `use`, as one array per column, and writes it as a new version when
-   * `use` returns true. For the odd row outside the buffer: it reads the whole partition.
+   * Passes a partition that is not resident to `use`, as one array per column, and writes it as a new version if `use`
+   * returns true. For occasional rows outside the buffer: it reads the whole partition.
    */
   async visitAbsent(k: number, use: (columns: readonly ColumnBlock[]) => boolean): Promise<void> {
     this.#checkWhole('visitAbsent');
@@ -272,20 +272,20 @@ export class PartitionBuffer {
     this.#prefetchNext();
   }
 
-  /** Flushes, makes the files durable, and returns what a checkpoint has to keep. */
+  /** Flushes, makes the files durable, and returns the manifest for a checkpoint. */
   async checkpoint(): Promise<TableManifest> {
     await this.flush();
     await this.files.sync();
     return this.files.manifest();
   }
 
-  /** Becomes the table that `checkpoint` described; what changed since then is dropped. `load` reads it. */
+  /** Restores the table of a manifest from `checkpoint`; later changes are dropped. `load` reads it. */
   async restore(manifest: TableManifest): Promise<void> {
     await this.unload(false);
     await this.files.restore(manifest);
   }
 
-  /** Ends all transfers and gives the memory back. Without `write`, changes that are still in memory are dropped. */
+  /** Ends all transfers and releases the memory. Without `write`, changes that are only in memory are dropped. */
   async unload(write = true): Promise<void> {
     try {
       if (write) await this.flush();
@@ -307,7 +307,7 @@ export class PartitionBuffer {
     this.#io.prefetch(admitted.map((slot) => next[slot]));
   }
 
-  /** Writes what a slot holds, if it changed. */
+  /** Writes the partition in a slot, if it changed. */
   async #write(slot: number): Promise<void> {
     const partition = this.slots[slot];
     if (this.#dirty[slot] === 0 || partition < 0) return;
@@ -351,7 +351,7 @@ export class PartitionBuffer {
     }
   }
 
-  /** The bytes of a partition's columns in its slot. */
+  /** Returns the bytes of a partition's columns in its slot. */
   #views(slot: number, partition: number, kind?: FileKind): Uint8Array[] {
     const rows = this.layout.rowsOf(partition);
     return this.columns.flatMap((column, i) => {
@@ -372,7 +372,7 @@ export class PartitionBuffer {
     this.#blocks = this.columns.map((column) => allocateBlock(column, this.capacity * this.layout.size));
   }
 
-  /** Partitions of state `a` that are not in state `b`. */
+  /** Returns the partitions of state `a` that are not in state `b`. */
   #difference(a: number, b: number): number[] {
     const from = this.#states[a] ?? [];
     const others = new Set(this.#states[b] ?? from);
@@ -387,7 +387,7 @@ export class PartitionBuffer {
   #checkWhole(what: string): void {
     if (!this.#broken) return;
     const advice = 'Unload without writing and load again.';
-    throw new StateError(`PartitionBuffer.${what}: a swap failed half-way. ${advice}`);
+    throw new StateError(`PartitionBuffer.${what}: a swap failed. ${advice}`);
   }
 
   #notLoaded(what: string): StateError {

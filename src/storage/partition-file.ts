@@ -1,6 +1,6 @@
 /**
- * The bytes of one partition file: streamed through a piece of page-aligned memory, or moved whole, with the checksum
- * computed on the kernels' own threads while the next piece is on its way.
+ * Transfers one partition file: streamed through page-aligned staging memory, or as a whole, with the checksum computed
+ * on the kernels' threads during the transfer of the next chunk.
  */
 import { type FileHandle, open } from 'node:fs/promises';
 import { asyncKernels } from '../native/index.js';
@@ -8,8 +8,8 @@ import { FormatError } from '../util/errors.js';
 import { type DirectIo, padToPage, readFully, transferBytes, writeFully } from './direct-io.js';
 
 /**
- * Takes bytes in any pieces and writes them in whole pages, zeros at the end; `finish` gives the checksum. One half of
- * the staging memory is filled while the other is on its way to the disk.
+ * Buffers appended bytes and writes them in whole pages, with zeros at the end; `finish` returns the checksum. One half
+ * of the staging memory is filled while the other is written.
  */
 export class StagedWriter {
   readonly #file: FileHandle;
@@ -17,7 +17,7 @@ export class StagedWriter {
   #half = 0;
   #filled = 0;
   #position = 0;
-  /** Checksum of everything handed to the disk; rejects when a write failed. */
+  /** The checksum of everything written; rejects if a write failed. */
   #done: Promise<number> = Promise.resolve(0);
 
   constructor(file: FileHandle, staging: Uint8Array) {
@@ -44,7 +44,7 @@ export class StagedWriter {
     return this.#done;
   }
 
-  /** Starts to write the half that was filled, once the other has arrived. */
+  /** Starts to write the filled half, once the other is written. */
   async #flush(): Promise<void> {
     const before = await this.#done;
     const piece = this.#halves[this.#half].subarray(0, this.#filled);
@@ -53,7 +53,7 @@ export class StagedWriter {
       asyncKernels.crc32(piece, piece.length, before),
       writeFully(this.#file, piece, position),
     ]).then(([crc]) => crc);
-    // Seen by the next flush or by finish; until then it must not count as unobserved.
+    // Observed by the next flush or by finish; must not be reported as unhandled before.
     this.#done.catch(() => {});
     this.#position += this.#filled;
     this.#filled = 0;
@@ -62,7 +62,7 @@ export class StagedWriter {
   }
 }
 
-/** Two equal halves of whole pages, or one piece when there are too few. */
+/** Splits memory into two equal halves of whole pages, or returns it whole if it has too few. */
 function splitStaging(staging: Uint8Array): Uint8Array[] {
   const half = padToPage(Math.floor(staging.length / 2));
   return 2 * half > staging.length
@@ -71,19 +71,19 @@ function splitStaging(staging: Uint8Array): Uint8Array[] {
 }
 
 export interface CheckedRead {
-  /** What the file must have. */
+  /** The length that the file must have. */
   readonly bytes: number;
   readonly crc: number;
-  /** Page-aligned memory for a piece of the file, or for all of it when there is no sink. */
+  /** Page-aligned memory for chunks of the file, or for all of it if there is no sink. */
   readonly staging: Uint8Array;
-  /** Takes the pieces in order. */
+  /** Receives the chunks in order. */
   readonly sink: ((piece: Uint8Array, position: number) => void) | null;
 }
 
-/** Reads a file of known length and checksum; refuses any other by name. */
+/** Reads a file; throws if its length or checksum differs. */
 export async function readChecked(io: DirectIo, path: string, options: CheckedRead): Promise<void> {
   const { bytes, crc, staging, sink } = options;
-  // A piece is checked and handed on while the next one is read into the other half.
+  // A chunk is checked and passed to the sink while the next one is read into the other half.
   const halves = sink === null ? [] : splitStaging(staging);
   const step = sink === null ? transferBytes : halves[0].length;
   const found = await io.withFile(path, 'read', async (file) => {
@@ -104,7 +104,7 @@ export async function readChecked(io: DirectIo, path: string, options: CheckedRe
         got = value;
         sink?.(piece, position);
       });
-      // Seen when it is awaited; a read that fails meanwhile must not leave it unobserved.
+      // Awaited later; if a read fails first, it must not be reported as unhandled.
       checking.catch(() => {});
       if (halves.length === 1) await checking;
     }
@@ -112,7 +112,7 @@ export async function readChecked(io: DirectIo, path: string, options: CheckedRe
     return got;
   });
   if (found === crc) return;
-  const advice = 'The file is damaged; go back to an older checkpoint.';
+  const advice = 'The file is corrupt; resume from an older checkpoint.';
   throw new FormatError(`read: expected checksum ${hex(crc)} in ${path}, got ${hex(found)}. ${advice}`, {
     path,
   });
@@ -127,7 +127,7 @@ export async function writeChecked(io: DirectIo, path: string, image: Uint8Array
   return crc;
 }
 
-/** Copies a piece of the concatenation of `views` that starts at `offset` into them; returns where it ends. */
+/** Copies a chunk of the concatenation of `views`, from `offset` on, into the views; returns its end. */
 export function scatterToViews(piece: Uint8Array, views: readonly Uint8Array[], offset: number): number {
   let start = 0;
   let done = 0;
@@ -153,7 +153,7 @@ export async function syncFile(path: string): Promise<void> {
 }
 
 function wrongSize(path: string, want: number, got: number): FormatError {
-  const advice = 'The file is truncated or belongs to another table; go back to an older checkpoint.';
+  const advice = 'The file is truncated or belongs to another table; resume from an older checkpoint.';
   return new FormatError(`read: expected ${want} bytes in ${path}, got ${got}. ${advice}`, { path });
 }
 

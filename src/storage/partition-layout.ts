@@ -1,9 +1,9 @@
 /**
- * How a table of rows is cut into partitions: p of them, each of ceil(rows / p) rows, the last ones shorter or even
- * empty. The same arithmetic cuts edges into buckets, so a row's partition is known from its id alone.
+ * The division of a table into p partitions of ceil(rows / p) rows each; the last ones are shorter or even empty. The
+ * same arithmetic divides edges into buckets, so a row's partition follows from its id.
  *
- * A table that several workers swap is cut twice: into the partitions of the plan, and each of those into `pieces`, of
- * which every worker has some. Its files hold pieces, in the order of their rows; boundaries of the plan stay where they are.
+ * A table that several workers swap is divided twice: into the partitions of the plan, and each of those into `pieces`,
+ * of which every worker has some. Each file has one of these slices, in the order of rows.
  */
 import { checkInteger } from '../util/errors.js';
 import { checkOptionNames } from '../util/option-names.js';
@@ -12,9 +12,12 @@ import { checkOptionNames } from '../util/option-names.js';
 const maxRows = 2 ** 31 - 1;
 
 export interface PartitionLayoutOptions {
-  /** Rows of a partition where a table was cut elsewhere; the partitions must hold all rows. Default: as few as possible. */
+  /**
+   * The rows of a partition, if a table was partitioned elsewhere; the partitions must hold all rows. Default: the
+   * least.
+   */
   readonly size?: number;
-  /** Consecutive partitions that together are one of the plan (default 1). */
+  /** The number of consecutive partitions that make up one partition of the plan (default 1). */
   readonly pieces?: number;
 }
 
@@ -40,14 +43,14 @@ export class PartitionLayout {
     this.span = this.pieces === 1 ? this.size : span;
   }
 
-  /** First row of partition k. */
+  /** Returns the first row of partition k. */
   start(k: number): number {
     checkInteger('PartitionLayout.start', 'k', k, 0, this.partitions - 1);
     const first = Math.floor(k / this.pieces) * this.span;
     return Math.min(first + Math.min((k % this.pieces) * this.size, this.span), this.rows);
   }
 
-  /** Rows that partition k really has. */
+  /** Returns the number of rows of partition k. */
   rowsOf(k: number): number {
     const start = this.start(k);
     const end = (Math.floor(k / this.pieces) + 1) * this.span;
@@ -60,7 +63,7 @@ export class PartitionLayout {
     return whole * this.pieces + Math.floor((id - whole * this.span) / this.size);
   }
 
-  /** Whether another table is cut at the same rows. */
+  /** Whether another layout has the same partitions. */
   equals({ rows, partitions, size, pieces }: PartitionLayout): boolean {
     return (
       rows === this.rows && partitions === this.partitions && size === this.size && pieces === this.pieces

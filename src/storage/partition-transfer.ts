@@ -1,6 +1,6 @@
 /**
- * Moves partitions of a table between memory and their files, checksums verified. Bytes go through one staging memory, so
- * transfers that need it take turns. It is told which file to use and knows nothing of versions (table-files.ts).
+ * Transfers partitions of a table between memory and their files, and verifies checksums. Transfers that need the
+ * staging memory run in sequence. Versions of files are managed by the caller (table-files.ts).
  */
 import { stat } from 'node:fs/promises';
 import { FormatError, InternalError } from '../util/errors.js';
@@ -21,8 +21,8 @@ import {
 } from './table-manifest.js';
 
 /**
- * Fills rows start … start + rows − 1 of a column; `values` comes zeroed. Called for pieces of a partition in order, and
- * again from the partition's first row when a transfer has to start over.
+ * Fills rows start … start + rows − 1 of a column; `values` is zero before. Called for chunks of a partition in order,
+ * and again from the partition's first row if a transfer is restarted.
  */
 export type ColumnInit = (piece: {
   readonly column: TableColumn;
@@ -39,7 +39,7 @@ export interface StoredFile {
   readonly crc32: number;
 }
 
-/** Elements that `init` is asked for at a time. */
+/** The number of elements per call of `init`. */
 const initElements = 2 ** 20;
 
 export class PartitionTransfer {
@@ -48,7 +48,7 @@ export class PartitionTransfer {
   readonly #io: DirectIo;
   #staging: Uint8Array | null = null;
   #turn: Promise<unknown> = Promise.resolve();
-  /** Bytes moved; what is written counts once it has its place. */
+  /** Bytes transferred; a write is counted when it is complete. */
   readonly traffic = { read: 0, written: 0 };
 
   constructor(layout: PartitionLayout, columns: readonly TableColumn[], io: IoMode) {
@@ -65,8 +65,8 @@ export class PartitionTransfer {
     return partitionFileBytes(this.#columns, kind, this.#layout.rowsOf(k));
   }
 
-  /** Does work with the staging memory when earlier work with it is over. */
-  inTurn<T>(work: (staging: Uint8Array) => Promise<T>): Promise<T> {
+  /** Runs work with the staging memory after all earlier work with it. */
+  withStaging<T>(work: (staging: Uint8Array) => Promise<T>): Promise<T> {
     const run = this.#turn.then(() => {
       const bytes = Math.max(...fileKinds.map((kind) => this.fileBytes(kind, 0)));
       this.#staging ??= alignedBytes(Math.min(stagingBytes, padToPage(bytes)), 'TableFiles');
@@ -76,12 +76,12 @@ export class PartitionTransfer {
     return run;
   }
 
-  /** Reads the columns of the file's kind; `views` are those of all columns. */
+  /** Reads the columns of the file's kind; `views` has those of all columns. */
   async readViews(file: StoredFile, views: readonly Uint8Array[], staging: Uint8Array): Promise<void> {
     const targets = this.#viewsOf(file.kind, views);
     let offset = 0;
     await this.#read(file, staging, (piece, position) => {
-      // A transfer that starts over starts at position 0.
+      // A restarted transfer begins at position 0.
       if (position === 0) offset = 0;
       offset = scatterToViews(piece, targets, offset);
     });
@@ -95,7 +95,7 @@ export class PartitionTransfer {
     await this.#read(file, image, null);
   }
 
-  /** Writes the writable columns; gives the checksum. */
+  /** Writes the writable columns; returns the checksum. */
   writeViews(path: string, views: readonly Uint8Array[], staging: Uint8Array): Promise<number> {
     return this.#io.withFile(path, 'write', async (file) => {
       const writer = new StagedWriter(file, staging);
@@ -108,7 +108,7 @@ export class PartitionTransfer {
     return writeChecked(this.#io, path, image);
   }
 
-  /** Writes the first values of a partition, piece by piece; gives the checksum. */
+  /** Writes the initial values of a partition in chunks; returns the checksum. */
   writeFirst(
     path: string,
     { kind, k }: Pick<StoredFile, 'kind' | 'k'>,
@@ -138,7 +138,7 @@ export class PartitionTransfer {
       throw storageError('read', path, error);
     });
     if (size !== want) {
-      const advice = 'The file is truncated or belongs to another table; go back to an older checkpoint.';
+      const advice = 'The file is truncated or belongs to another table; resume from an older checkpoint.';
       throw new FormatError(`read: expected ${want} bytes in ${path}, got ${size}. ${advice}`, { path });
     }
   }

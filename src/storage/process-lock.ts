@@ -1,7 +1,7 @@
 /**
- * One process at a time in a folder: two would write over each other's files. The lock is a file with the owner's process
- * number and start time; one whose owner is gone (killed, machine restarted) counts for nothing. Unlike `flock` it says
- * who has it and is refused at once; it is for processes that see each other's numbers, those of one machine.
+ * Locks a folder for one process, since two would overwrite each other's files. The lock is a file with the owner's
+ * process id and start time; one whose owner is gone (killed, machine restarted) is ignored. Unlike `flock` it names
+ * its owner and never waits; it works for processes of one machine, which see each other's ids.
  */
 import { randomBytes } from 'node:crypto';
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -9,13 +9,13 @@ import { codeOf, storageError } from './atomic-file.js';
 import { temporaryName } from './temporary-name.js';
 
 export interface ProcessLock {
-  /** Whether it was left behind by a process that is gone, and so perhaps were other files. */
+  /** Whether the lock was left by a process that is gone, which may have left other files too. */
   readonly takenOver: boolean;
-  /** Gives it up; nothing where it is another's by now. */
+  /** Releases the lock; does nothing if another process has it now. */
   release(): void;
 }
 
-/** Takes the lock at `path`. While a living process has it, throws what `refuse` makes of that process's number. */
+/** Takes the lock at `path`. If a live process has it, throws the error that `refuse` makes for its id. */
 export function lockForProcess(path: string, refuse: (pid: number) => Error): ProcessLock {
   const text = `${process.pid} ${startTime(process.pid) ?? ''} ${randomBytes(6).toString('hex')}\n`;
   let takenOver = false;
@@ -35,7 +35,7 @@ export function lockForProcess(path: string, refuse: (pid: number) => Error): Pr
   }
 }
 
-/** False when there is one. The file appears with its text: one seen empty would count as left behind. */
+/** Creates the lock; false if there is one. The file appears with its content: an empty one would look abandoned. */
 function create(path: string, text: string): boolean {
   const draft = temporaryName(path);
   try {
@@ -51,7 +51,7 @@ function create(path: string, text: string): boolean {
   }
 }
 
-/** For file systems without links. */
+/** Creates the lock on a file system without links. */
 function createPlainly(path: string, text: string): boolean {
   try {
     writeFileSync(path, text, { flag: 'wx' });
@@ -62,7 +62,7 @@ function createPlainly(path: string, text: string): boolean {
   }
 }
 
-/** Of two that find the same stale lock the slower must not remove the lock of the quicker: it looks at what it took. */
+/** Removes a stale lock. Of two processes that find it, the slower must not remove the new lock of the other. */
 function removeStale(path: string, stale: string): void {
   const taken = temporaryName(path);
   try {
@@ -83,7 +83,7 @@ function release(path: string, text: string): void {
   }
 }
 
-/** Null when it has gone meanwhile. */
+/** Reads the lock; null if it has just been removed. */
 function textOf(path: string): string | null {
   try {
     return readFileSync(path, 'utf8');
@@ -100,7 +100,9 @@ function livingOwner(text: string): number | null {
   return now !== null && (now === '' || started === now) ? Number(pid) : null;
 }
 
-/** What tells a process from a later one with the same number; null when it is gone, '' where the system does not say. */
+/**
+ * Returns the start time, which tells a process from a later one with the same id; null if it is gone, '' if unknown.
+ */
 function startTime(pid: number): string | null {
   try {
     process.kill(pid, 0);

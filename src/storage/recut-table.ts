@@ -1,7 +1,7 @@
 /**
- * Cuts the rows of a table into other partitions, in the same folder. A table needs that before more workers share it than it
- * has partitions or pieces of them, and before one worker resumes a table that several have cut. The files of the old cut
- * stay for the checkpoints that refer to them.
+ * Repartitions a table in the same folder. This is needed before more workers share a table than it has files per plan
+ * partition, and before one worker resumes a table that several have partitioned. The old files stay for the
+ * checkpoints that refer to them.
  */
 import { expected, ValueError } from '../util/errors.js';
 import type { PartitionLayout } from './partition-layout.js';
@@ -10,7 +10,7 @@ import { StoredRows } from './stored-rows.js';
 import { TableFiles } from './table-files.js';
 import { checkManifest, type TableManifest } from './table-manifest.js';
 
-/** Writes the table again, one partition of it in memory at a time, unless it is cut like this; gives the manifest of the cut. */
+/** Rewrites the table, one partition in memory at a time, unless it has this layout; returns the new manifest. */
 export async function recutTable(
   folder: string,
   manifest: TableManifest,

@@ -1,12 +1,12 @@
 /**
- * Optimisers for tables of which a step touches some rows only: values and state are updated in place in a partition
- * buffer, in one pass; rows without a gradient stay as they are.
+ * Optimisers for tables of which a step updates only some rows: values and optimiser state are updated in place in a
+ * partition buffer, in one pass; rows without a gradient do not change.
  *
- * The state lies in columns beside the values, so it is swapped, written and checkpointed with them. Arithmetic is f32
- * whatever the columns store; half-precision columns are rounded once, to nearest, ties to even.
+ * The state is in columns of the same table, so it is swapped, written and checkpointed with the values. Arithmetic is
+ * f32 for all column types; half-precision columns are rounded once, to nearest, ties to even.
  *
- * Adam is lazy: rows that a step does not touch do not decay, and the bias correction uses the number of steps of the
- * whole table (as torch.optim.SparseAdam does), so a row that is first touched late starts without correction.
+ * Adam is lazy: the moments of other rows do not decay, and the bias correction uses the number of steps of the whole
+ * table (as torch.optim.SparseAdam does), so a row that is first updated late starts without correction.
  */
 import { type AsyncKernels, asyncKernels, type Kernels, kernels } from '../native/index.js';
 import { checkInteger, checkNumber, expected, ValueError } from '../util/errors.js';
@@ -15,7 +15,7 @@ import type { PartitionBuffer } from './partition-buffer.js';
 import type { ColumnInit } from './partition-transfer.js';
 import type { ColumnType, TableColumn } from './table-manifest.js';
 
-/** What a checkpoint keeps beside the table; plain JSON. */
+/** The state that a checkpoint stores in addition to the table, as JSON. */
 export interface RowOptimizerState {
   readonly type: string;
   readonly steps: number;
@@ -24,20 +24,20 @@ export interface RowOptimizerState {
 
 export interface RowOptimizer {
   readonly type: string;
-  /** Columns of state per column of values. */
+  /** The number of state columns per column of values. */
   readonly stateColumns: number;
-  /** May be changed between steps, by a schedule. */
+  /** The rate, which a schedule may change between steps. */
   learningRate: number;
-  /** The column of values `name` followed by its state columns, `name.…`. */
+  /** Returns the column of values `name` followed by its state columns, `name.…`. */
   columns(name: string, width: number, dtype?: ColumnType): TableColumn[];
-  /** Fills new state columns; leaves other columns alone. */
+  /** Fills new state columns; does not change other columns. */
   readonly init: ColumnInit;
-  /** Applies gradient row i to row localIds[i] of `column` (the first by default); ids are unique. */
+  /** Applies gradient row i to row localIds[i] of `column` (the first by default); ids must be unique. */
   step(buffer: PartitionBuffer, localIds: Int32Array, gradient: Float32Array, column?: string): void;
   /**
-   * The same on the kernels' own threads; rows and gradient must be left alone until the promise settles, and the
-   * gradient's memory cannot be transferred to another thread afterwards (the ids are copied).
-   * Steps that are started one after the other and touch the same rows must be awaited in between.
+   * Like `step`, on the kernels' threads; rows and gradient must not be changed until the promise settles, and the
+   * gradient's memory cannot be transferred to another thread afterwards (the ids are copied). Steps on the same rows
+   * must be awaited in sequence.
    */
   stepAsync(
     buffer: PartitionBuffer,
@@ -45,7 +45,7 @@ export interface RowOptimizer {
     gradient: Float32Array,
     column?: string,
   ): Promise<void>;
-  /** A step on arrays that are no buffer's, such as those of a device, with the kernels in use. */
+  /** Runs a step on arrays that are not in a buffer, such as those of a device, with the current kernels. */
   stepArrays(
     values: Float32Array,
     states: readonly Float32Array[],
@@ -57,18 +57,18 @@ export interface RowOptimizer {
   restore(state: RowOptimizerState): void;
 }
 
-/** What a step is computed with: at once, or on the kernels' own threads. */
+/** The kernels of a step: synchronous, or on the kernels' threads. */
 export type StepKernels = Kernels | AsyncKernels;
 
-/** What all optimisers of rows share. One of your own names its state columns and says how rows change. */
+/** The base of row optimisers. A custom one defines its state columns and the update of rows. */
 export abstract class BaseRowOptimizer implements RowOptimizer {
   abstract readonly type: string;
-  /** What the names of the state columns end in. */
+  /** The suffixes of the names of the state columns. */
   protected abstract readonly suffixes: readonly string[];
-  /** What new state is filled with. */
+  /** The initial value of the state. */
   protected readonly initialState: number = 0;
   #learningRate = 0;
-  /** Steps taken by the table. */
+  /** The number of steps of the table. */
   protected steps = 0;
 
   constructor(learningRate: number) {
@@ -112,7 +112,7 @@ export abstract class BaseRowOptimizer implements RowOptimizer {
     await this.#start(asyncKernels, buffer, localIds, gradient, column);
   }
 
-  /** Counts the step, computes it, marks what changed. Half-precision rows are always computed at once. */
+  /** Counts the step, computes it and marks changed rows. Half-precision rows are always computed synchronously. */
   #start(
     run: StepKernels,
     buffer: PartitionBuffer,
@@ -130,14 +130,14 @@ export abstract class BaseRowOptimizer implements RowOptimizer {
       throw new ValueError(expected(`RowOptimizer ${this.type}`, want, 'gradient', gradient));
     }
     const used = [first, ...this.suffixes.map((suffix) => buffer.columnIndex(`${name}.${suffix}`))];
-    return this.#counted(
+    return this.#countStep(
       () => this.#compute(run, buffer, localIds, gradient, used),
       () => buffer.markDirty(localIds),
     );
   }
 
-  /** One step more, unless it is refused: then nothing has changed. */
-  #counted(step: () => void | Promise<void>, started: () => void): void | Promise<void> {
+  /** Counts a step; if it throws, nothing has changed. */
+  #countStep(step: () => void | Promise<void>, started: () => void): void | Promise<void> {
     this.steps++;
     try {
       const result = step();
@@ -177,7 +177,7 @@ export abstract class BaseRowOptimizer implements RowOptimizer {
     gradient: Float32Array,
     width: number,
   ): void {
-    void this.#counted(
+    void this.#countStep(
       () => this.update(kernels(), values, states, ids, gradient, width),
       () => {},
     );
@@ -196,7 +196,7 @@ export abstract class BaseRowOptimizer implements RowOptimizer {
     this.learningRate = state.learningRate;
   }
 
-  /** Rows ids[i] of values and states take gradient row i. */
+  /** Applies gradient row i to row ids[i] of values and states. */
   protected abstract update(
     run: StepKernels,
     values: Float32Array,
@@ -253,7 +253,7 @@ class RowSGD extends BaseRowOptimizer {
 export interface RowAdagradOptions {
   readonly learningRate?: number;
   readonly eps?: number;
-  /** What the sums of squares start from. */
+  /** The initial value of the sums of squares. */
   readonly initialValue?: number;
   /** The rate of step t (from 0) is learningRate / (1 + t · learningRateDecay). */
   readonly learningRateDecay?: number;
@@ -360,13 +360,13 @@ class RowAdam extends BaseRowOptimizer {
   }
 }
 
-/** Plain or momentum SGD; a row's momentum decays only when the row is touched. */
+/** Makes plain or momentum SGD; a row's momentum decays only in its own steps. */
 export function rowSGD(options: RowSGDOptions = {}): RowOptimizer {
   checkOptionNames('rowSGD', options, { learningRate: true, momentum: true, weightDecay: true });
   return new RowSGD(options);
 }
 
-/** sum += g², value −= rate · g / (√sum + eps). */
+/** Makes Adagrad: sum += g², value −= rate · g / (√sum + eps). */
 export function rowAdagrad(options: RowAdagradOptions = {}): RowOptimizer {
   checkOptionNames('rowAdagrad', options, {
     learningRate: true,
@@ -378,7 +378,7 @@ export function rowAdagrad(options: RowAdagradOptions = {}): RowOptimizer {
   return new RowAdagrad(options);
 }
 
-/** Lazy Adam. */
+/** Makes lazy Adam. */
 export function rowAdam(options: RowAdamOptions = {}): RowOptimizer {
   checkOptionNames('rowAdam', options, { learningRate: true, betas: true, eps: true, weightDecay: true });
   return new RowAdam(options);

@@ -1,6 +1,6 @@
 /**
- * Permutations of whole stores: random, or sorted by a column, each within the pieces that partition sizes describe
- * (edge buckets) where there are any.
+ * Permutations of whole stores: random, or sorted by a column; within the given partitions (edge buckets), if there are
+ * any.
  */
 import { kernels } from '../native/index.js';
 import { expected, FormatError, ValueError } from '../util/errors.js';
@@ -8,7 +8,10 @@ import { Random } from '../util/philox.js';
 import { readWholeFile } from './atomic-file.js';
 import type { RowArray } from './row-store.js';
 
-/** The sizes of consecutive pieces, one number a line, as `*_partition_offsets.txt` lists them. They add up to `rows`. */
+/**
+ * Reads the sizes of consecutive partitions, one number per line, as in `*_partition_offsets.txt`; their sum must be
+ * `rows`.
+ */
 export async function readPartitionSizes(path: string, rows: number): Promise<Float64Array> {
   const text = new TextDecoder().decode(await readWholeFile(path));
   const lines = text.trim().split(/\s*\n\s*/);
@@ -28,8 +31,8 @@ export async function readPartitionSizes(path: string, rows: number): Promise<Fl
   return sizes;
 }
 
-/** `[start, end)` of every piece; one piece without sizes. */
-function pieces(rows: number, sizes: Float64Array | null): [number, number][] {
+/** Returns `[start, end)` of every partition; one range without sizes. */
+function rangesOf(rows: number, sizes: Float64Array | null): [number, number][] {
   if (sizes === null) return [[0, rows]];
   let start = 0;
   return Array.from(sizes, (size) => {
@@ -38,10 +41,10 @@ function pieces(rows: number, sizes: Float64Array | null): [number, number][] {
   });
 }
 
-/** A random permutation that leaves every row in its piece. */
-export function shuffledOrder(rows: number, sizes: Float64Array | null, seed: number): Int32Array {
+/** Draws a permutation that keeps every row in its partition. */
+export function drawOrder(rows: number, sizes: Float64Array | null, seed: number): Int32Array {
   const order = new Int32Array(rows);
-  pieces(rows, sizes).forEach(([start, end], i) => {
+  rangesOf(rows, sizes).forEach(([start, end], i) => {
     const part = order.subarray(start, end);
     if (part.length > 0) kernels().randomPermutation(part, part.length, new Random(seed).split(i).key);
     for (let k = 0; k < part.length; k++) part[k] += start;
@@ -49,8 +52,8 @@ export function shuffledOrder(rows: number, sizes: Float64Array | null, seed: nu
   return order;
 }
 
-/** The order of ascending values in `column` (counted from the end when negative), equal values as they were. */
-export function sortedOrder(
+/** Returns the stable order of ascending values in `column` (a negative one counts from the end). */
+export function sortOrder(
   data: RowArray,
   shape: { readonly rows: number; readonly width: number },
   column: number,
@@ -62,14 +65,14 @@ export function sortedOrder(
     throw new ValueError(expected('sort', `a column from ${-width} to ${width - 1}`, 'column', column));
   }
   const order = Int32Array.from({ length: rows }, (_, i) => i);
-  for (const [start, end] of pieces(rows, sizes)) {
+  for (const [start, end] of rangesOf(rows, sizes)) {
     order.subarray(start, end).sort((a, b) => data[a * width + j] - data[b * width + j] || a - b);
   }
   return order;
 }
 
-/** The rows of `data` in another order. */
-export function reordered<T extends RowArray>(data: T, order: Int32Array, width: number): T {
+/** Returns the rows of `data` in another order. */
+export function reorderRows<T extends RowArray>(data: T, order: Int32Array, width: number): T {
   const out = new (data.constructor as new (length: number) => T)(data.length);
   kernels().gatherRows(data, order, out, order.length, width * data.BYTES_PER_ELEMENT);
   return out;

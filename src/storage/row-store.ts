@@ -1,38 +1,38 @@
 /**
- * Rows addressed by id, wherever they lie: the one interface of tables in memory, in a file, behind a partition buffer.
+ * Rows addressed by id: the common interface of tables in memory, in a file, behind a partition buffer.
  *
- * Every store keeps the same promises (test/storage/row-store.test.ts runs one suite over all): ids may repeat in
- * `gather`, repeated ids add up in order in `add`, a later `put` of the same id wins, what was written is read back,
- * and it is on disk after `flush` where there is a disk. Also offered under Marius's names.
+ * All stores have the same contract (test/storage/row-store.test.ts runs one suite over all): ids may repeat in
+ * `gather`, repeated ids add up in order in `add`, a later `put` of the same id wins, reads return what was written,
+ * and `flush` makes it durable if there is a disk. Methods with Marius's names are available too.
  */
 import { DTypeError, expected, ShapeError, ValueError } from '../util/errors.js';
 
-/** Element types of stores; half-precision rows are handed out as f32. */
+/** Element types of stores; half-precision rows are returned as f32. */
 export type StoreType = 'f32' | 'f64' | 'i32' | 'f16' | 'bf16';
 export type RowArray = Float32Array | Float64Array | Int32Array;
 
-/** Rows that are read. */
+/** Readable rows. */
 export interface RowReader<T extends RowArray = RowArray> {
   readonly rows: number;
   readonly width: number;
   readonly dtype: StoreType;
-  /** The rows of `ids`, one after the other. */
+  /** Returns the rows of `ids`, in their order. */
   gather(ids: Int32Array, out?: T): Promise<T>;
-  /** Rows start … start + count − 1. */
+  /** Returns rows start … start + count − 1. */
   range(start: number, count: number): Promise<T>;
-  /** Says that these rows are read soon; may do nothing. */
+  /** Announces that these rows will be read soon; may do nothing. */
   prefetch(ids: Int32Array): Promise<void>;
-  /** Gives back memory and files that it holds open, where it does; `write` first writes what changed. */
+  /** Releases memory and open files; with `write`, writes changes first. */
   unload?(write?: boolean): Promise<void>;
 }
 
 export interface RowStore<T extends RowArray = RowArray> extends RowReader<T> {
-  /** row[ids[i]] += values[i]. */
+  /** Computes row[ids[i]] += values[i]. */
   add(ids: Int32Array, values: T): Promise<void>;
-  /** row[ids[i]] = values[i]. */
+  /** Sets row[ids[i]] = values[i]. */
   put(ids: Int32Array, values: T): Promise<void>;
   rangePut(start: number, values: T): Promise<void>;
-  /** What was written is in its place on disk. */
+  /** Writes all changes to disk. */
   flush(): Promise<void>;
 }
 
@@ -46,7 +46,7 @@ export function elementBytes(dtype: StoreType): number {
   return dtype === 'f16' || dtype === 'bf16' ? 2 : 4;
 }
 
-/** Refuses ids outside a store and values that do not match them. */
+/** Throws if an id is outside the store. */
 export function checkIds(where: string, ids: Int32Array, rows: number): void {
   if (!(ids instanceof Int32Array)) throw new DTypeError(expected(where, 'an Int32Array', 'ids', ids));
   for (let i = 0; i < ids.length; i++) {
@@ -64,7 +64,7 @@ export function checkRange(where: string, start: number, count: number, rows: nu
   );
 }
 
-/** Refuses values of another type than the store hands out, or not a whole number `count` of rows. */
+/** Throws unless values have the type of the store and are `count` rows. */
 export function checkValues(
   where: string,
   store: Pick<RowReader, 'dtype' | 'width'>,
@@ -77,7 +77,7 @@ export function checkValues(
   throw new ShapeError(expected(where, `${count} rows of ${store.width} elements`, 'values', values));
 }
 
-/** How many rows `values` has. */
+/** Returns the number of rows of `values`. */
 export function countRows(where: string, values: RowArray, width: number): number {
   if (values.length % width === 0) return values.length / width;
   throw new ShapeError(expected(where, `whole rows of ${width} elements`, 'values', values));

@@ -1,8 +1,9 @@
 /**
- * Tensors, models and checkpoints in safetensors files. Files are replaced atomically and hold data only: loading one never
- * runs code.
+ * Saves and loads tensors, models and checkpoints in safetensors files. Files are replaced atomically and have data
+ * only: loading one never runs code.
  *
- * Values are copied when a save is called, so training may go on while the file is written; those on a device are fetched.
+ * Values are copied when a save is called, so training may continue while the file is written; those on a device are
+ * fetched.
  */
 
 import type { LoadOptions, LoadResult, Module, OptimizerState } from '../nn/index.js';
@@ -24,17 +25,17 @@ export async function saveTensors(
   metadata: SafetensorsMetadata = {},
 ): Promise<void> {
   const isHere = Object.values(tensors).every((t) => t.device === null);
-  const values = isHere ? tensors : await inMemory(tensors);
+  const values = isHere ? tensors : await copyToCpu(tensors);
   await writeFileAtomic(checkPath(path), encodeSafetensors(values, metadata));
 }
 
-/** Copies in memory; all reads start at once, so that they see one moment. */
-async function inMemory(tensors: Readonly<Record<string, Tensor>>): Promise<Record<string, Tensor>> {
+/** Copies tensors to the CPU; all reads start at the same time, so that they are consistent. */
+async function copyToCpu(tensors: Readonly<Record<string, Tensor>>): Promise<Record<string, Tensor>> {
   const fetched = Object.entries(tensors).map(async ([name, t]) => [name, await t.cpu()] as const);
   return Object.fromEntries(await Promise.all(fetched));
 }
 
-/** The tensors of a file and its metadata. */
+/** Loads the tensors of a file and its metadata. */
 export async function loadTensors(path: string): Promise<DecodedTensors> {
   const bytes = await readWholeFile(checkPath(path));
   return inFile(path, () => decodeSafetensors(bytes));
@@ -49,7 +50,7 @@ export async function saveModel(
   await saveTensors(path, module.stateDict(), metadata);
 }
 
-/** Loads what `saveModel` saved into a module of the same structure. */
+/** Loads a file of `saveModel` into a module of the same structure. */
 export async function loadModel(
   path: string,
   module: Module,
@@ -60,7 +61,7 @@ export async function loadModel(
   return { ...module.loadStateDict(tensors, options), metadata };
 }
 
-/** An optimiser, as far as saving goes. */
+/** An object whose state can be saved and loaded, such as an optimiser. */
 export interface Resumable {
   stateDict(): OptimizerState;
   loadStateDict(state: OptimizerState): void;
@@ -71,7 +72,7 @@ export interface CheckpointParts {
   readonly optimizer?: Resumable;
 }
 
-/** What is saved beside model and optimiser; `loadCheckpointState` gives it back. */
+/** The content of a checkpoint including further tensors, which `loadCheckpointState` returns. */
 export interface SavedParts extends CheckpointParts {
   readonly state?: Readonly<Record<string, Tensor>>;
 }
@@ -79,9 +80,9 @@ export interface SavedParts extends CheckpointParts {
 const checkpointKey = 'skein.checkpoint';
 
 /**
- * Saves a model and its optimiser in one file, so that they always belong together.
+ * Saves a model and its optimiser in one file, so that they are always consistent.
  *
- * @param extra anything that survives JSON: epoch, `randomState()`, the state of a schedule.
+ * @param extra any value that can be stored as JSON: epoch, `randomState()`, the state of a schedule.
  */
 export async function saveCheckpoint(
   path: string,
@@ -101,11 +102,11 @@ export async function saveCheckpoint(
   for (const [name, t] of Object.entries(state)) tensors.push([`state.${name}`, t]);
   const text = JSON.stringify({ version: 1, optimizer: optimizerState, extra });
   await saveTensors(path, Object.fromEntries(tensors), { [checkpointKey]: text });
-  // These handles of model and optimiser hold memory of their device.
+  // These handles hold memory of the device.
   for (const [name, t] of tensors) if (!name.startsWith('state.') && t.device !== null) t.dispose();
 }
 
-/** Loads what `saveCheckpoint` saved, and returns its `extra`. */
+/** Loads a file of `saveCheckpoint` and returns its `extra`. */
 export async function loadCheckpoint<T = unknown>(
   path: string,
   { model, optimizer }: CheckpointParts,
@@ -121,7 +122,7 @@ export async function loadCheckpoint<T = unknown>(
   if (optimizer !== undefined) {
     if (saved.optimizer === null) {
       throw new StateError(
-        `loadCheckpoint: expected a checkpoint with an optimizer, got ${path} without one. Load the model alone.`,
+        `loadCheckpoint: expected a checkpoint with an optimizer, got ${path} without one. Use loadModel for the model alone.`,
       );
     }
   }
@@ -131,7 +132,7 @@ export async function loadCheckpoint<T = unknown>(
     if (saved.optimizer !== null)
       optimizer?.loadStateDict({ ...saved.optimizer, tensors: part('optimizer.') });
   } catch (error) {
-    // Both or neither: a model must not go on with another run's optimiser.
+    // Both or neither: a model must not continue with another run's optimiser.
     model.loadStateDict(Object.fromEntries(before));
     throw error;
   } finally {
@@ -140,7 +141,7 @@ export async function loadCheckpoint<T = unknown>(
   return saved.extra as T;
 }
 
-/** The tensors that a checkpoint has beside model and optimiser, and its `extra`; nothing is changed. */
+/** Returns the tensors of a checkpoint other than those of model and optimiser, and its `extra`. */
 export async function loadCheckpointState<T = unknown>(
   path: string,
 ): Promise<{ readonly state: Record<string, Tensor>; readonly extra: T }> {
@@ -173,7 +174,13 @@ function parseCheckpoint(text: string | undefined): SavedCheckpoint {
   const { version, optimizer } = value as Partial<SavedCheckpoint>;
   if (version !== 1)
     throw new FormatError(
-      expected('loadCheckpoint', 'version 1', checkpointKey, version, 'A newer Skein wrote it.'),
+      expected(
+        'loadCheckpoint',
+        'version 1',
+        checkpointKey,
+        version,
+        'It was written by a newer version of Skein.',
+      ),
     );
   const shaped = optimizer === null || (Array.isArray(optimizer?.groups) && Array.isArray(optimizer.steps));
   if (!shaped)
@@ -181,7 +188,7 @@ function parseCheckpoint(text: string | undefined): SavedCheckpoint {
   return value as SavedCheckpoint;
 }
 
-/** Adds the path to errors about content. */
+/** Runs `read` and adds the path to its format errors. */
 export function inFile<T>(path: string, read: () => T): T {
   try {
     return read();

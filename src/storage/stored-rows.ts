@@ -1,6 +1,6 @@
 /**
- * Rows of a table in its files, of any of its columns, for readers that go through them in order: the partition that was
- * read last is kept, and no other.
+ * Reads rows of a table from its files, for readers that go through them in order: only the partition that was read
+ * last is kept in memory.
  */
 import { decodeColumn } from './column-bytes.js';
 import type { TableFiles } from './table-files.js';
@@ -28,7 +28,7 @@ export class StoredRows {
       const first = layout.start(k);
       const end = Math.min(stop, first + layout.rowsOf(k));
       const bytes = this.#views[index].subarray((row - first) * rowBytes, (end - first) * rowBytes);
-      // Half-precision values survive the way through f32 exactly.
+      // Half-precision values are exact in f32.
       values.set(decodeColumn(bytes, column), (row - start) * column.width);
       row = end;
     }

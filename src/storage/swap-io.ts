@@ -1,18 +1,18 @@
 /**
- * The side memory of a partition buffer: partitions that are read ahead and partitions that are written back while
- * training goes on. Allocated once for the largest swap and reused.
+ * The side memory of a partition buffer, for partitions that are prefetched and written back during training. Allocated
+ * once for the largest swap and reused.
  *
- * Failures in the background are kept and thrown by the next call that waits; nothing rejects unobserved. A partition
- * is read only after its own write has ended.
+ * Failures in the background are stored and thrown by the next call that waits; there are no unhandled rejections. A
+ * partition is read only after its write has ended.
  */
 import { alignedBytes } from './direct-io.js';
 import type { TableFiles } from './table-files.js';
 import { type FileKind, fileKinds } from './table-manifest.js';
 
-/** Partitions read at a time. */
+/** The number of concurrent reads. */
 const parallel = 4;
 
-/** A whole partition as its files hold it. */
+/** The bytes of a whole partition's files. */
 export type PartitionImage = Readonly<Record<FileKind, Uint8Array | null>>;
 
 interface WriteSlot {
@@ -22,7 +22,7 @@ interface WriteSlot {
 
 interface Reading {
   readonly partitions: readonly number[];
-  /** The failure, or null. */
+  /** Resolves to the failure, or null. */
   readonly done: Promise<unknown>;
 }
 
@@ -39,7 +39,7 @@ export class SwapIo {
     this.#files = files;
   }
 
-  /** Memory for swaps of `count` partitions. */
+  /** Allocates memory for swaps of `count` partitions. */
   reserve(count: number): void {
     const make = (kind: FileKind): Uint8Array | null => {
       const bytes = this.#files.maxFileBytes(kind);
@@ -52,11 +52,11 @@ export class SwapIo {
     }
   }
 
-  /** Starts to read partitions; at most one such list is under way. */
+  /** Starts to read partitions; at most one such list is in flight. */
   prefetch(partitions: readonly number[]): void {
     let next = 0;
     let failure: unknown = null;
-    // Some at a time, for groups of small partitions. All lanes end before the memory is used again.
+    // Several at a time, for groups of small partitions. All lanes end before the memory is reused.
     const lane = async (): Promise<void> => {
       while (next < partitions.length && failure === null) {
         const i = next++;
@@ -79,7 +79,7 @@ export class SwapIo {
     }
   }
 
-  /** The images of exactly these partitions, read now unless they were read ahead. */
+  /** Returns the images of these partitions, read now unless they were prefetched. */
   async take(partitions: readonly number[]): Promise<readonly PartitionImage[]> {
     if (this.#reading?.partitions.join() !== partitions.join()) {
       await this.discard();
@@ -91,13 +91,13 @@ export class SwapIo {
     return this.#images;
   }
 
-  /** Waits for what is being read ahead and forgets it. */
+  /** Waits for the prefetch in flight and drops it. */
   async discard(): Promise<void> {
     await this.#reading?.done;
     this.#reading = null;
   }
 
-  /** Lets `fill` copy a partition into side memory, then writes it in the background. */
+  /** Calls `fill` to copy a partition to side memory, and writes it in the background. */
   async writeBack(k: number, fill: (image: Uint8Array) => void): Promise<void> {
     const slot = this.#slots[this.#nextSlot];
     this.#nextSlot = (this.#nextSlot + 1) % this.#slots.length;
@@ -110,7 +110,7 @@ export class SwapIo {
         this.#pending.delete(k);
       },
       (error: unknown) => {
-        // The pending entry stays: this partition must not be read in its old state.
+        // The pending entry stays: the old version of this partition must not be read.
         this.#failure ??= error;
       },
     );
@@ -124,12 +124,12 @@ export class SwapIo {
     this.throwFailure();
   }
 
-  /** Throws what went wrong in the background; a write that failed is never forgotten. */
+  /** Throws the failure of a background transfer, if any; a failed write is never dropped. */
   throwFailure(): void {
     if (this.#failure !== null) throw this.#failure;
   }
 
-  /** Waits for everything, then forgets failures and gives up the memory. */
+  /** Waits for all transfers, then drops failures and releases the memory. */
   async close(): Promise<void> {
     await this.discard();
     await Promise.all(this.#pending.values());

@@ -1,14 +1,14 @@
 /**
  * A table of rows on disk, one file per partition, written as new versions.
  *
- * A file that a manifest may refer to is never written again: a partition that changed becomes a new version, under a
- * temporary name until it is complete. So a manifest is a checkpoint that copies nothing, and a crash at any instant
- * leaves every saved manifest whole. Files that nothing refers to are written over (version-folder.ts). Every file has a
- * checksum, verified whenever it is read (partition-transfer.ts, which moves the bytes).
+ * A file that a manifest may refer to is never rewritten: a changed partition becomes a new version, under a temporary
+ * name until it is complete. So a manifest is a checkpoint without copies, and a crash at any instant leaves every
+ * saved manifest valid. Files without a reference are reused (version-folder.ts). Every file has a checksum, which is
+ * verified on each read (partition-transfer.ts).
  *
- * Only `sync` makes data survive a power cut: call it before a manifest is saved. One process at a time writes a partition:
- * several share a table when each has partitions of its `own` and they tell each other what they wrote (`ownVersions`,
- * `takeVersions`); then one of them removes what is not needed, while the others write nothing.
+ * Only `sync` makes data survive a power failure: call it before a manifest is saved. A partition is written by one
+ * process: several share a table if each has its `own` partitions and they exchange the versions that they wrote
+ * (`ownVersions`, `takeVersions`); then one of them removes unreferenced files, while the others do not write.
  */
 import { mkdir, readdir, rename, stat, truncate, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -38,31 +38,31 @@ import {
 import { VersionFolder } from './version-folder.js';
 
 export interface TableOptions {
-  /** `auto` passes by the page cache where it can, `buffered` never does. */
+  /** `auto` bypasses the page cache where it can, `buffered` never does. */
   readonly io?: IoMode;
-  /** The partitions that this process writes. Default: all. */
+  /** The partitions that this process writes; all by default. */
   readonly own?: PartitionRange;
 }
 
-/** Partitions first … end − 1, of every `of` consecutive ones (default: of all). */
+/** Partitions first … end − 1 of every `of` consecutive ones (by default of all). */
 export interface PartitionRange {
   readonly first: number;
   readonly end: number;
   readonly of?: number;
 }
 
-/** The files of some partitions as one process has written them, by kind. */
+/** The versions of some partitions that one process has written, by kind. */
 export interface OwnVersions extends Readonly<Record<FileKind, readonly FileVersion[]>> {
-  /** Which ones, ascending. */
+  /** The partitions, ascending. */
   readonly partitions: readonly number[];
 }
 
 export interface CreateTableOptions extends TableOptions {
   readonly layout: PartitionLayout;
   readonly columns: readonly TableColumn[];
-  /** What is not filled is zero. */
+  /** Fills initial values, which are 0 by default. */
   readonly init?: ColumnInit;
-  /** A table in the same folder, whose files stay. */
+  /** A table in the same folder, whose files are kept. */
   readonly beside?: TableManifest;
 }
 
@@ -94,12 +94,12 @@ export class TableFiles {
     this.columns = columns.map((column) => ({ ...column }));
     this.#transfer = new PartitionTransfer(layout, this.columns, options.io ?? 'auto');
     this.#entries = { writable: [], fixed: [] };
-    // Spares have no owner: processes that share a folder must not have any.
+    // Spare files have no owner, so processes that share a folder must not keep any.
     this.#versions = new VersionFolder(folder, options.own === undefined ? layout.partitions : 0);
     this.#own = { first: 0, end: layout.partitions, of: layout.partitions, ...options.own };
   }
 
-  /** A new table in a folder that holds none. */
+  /** Creates a table in a folder that has none. */
   static async create(folder: string, options: CreateTableOptions): Promise<TableFiles> {
     checkOptionNames('TableFiles.create', options, {
       io: true,
@@ -119,7 +119,7 @@ export class TableFiles {
       const name = `column ${column.name} of one partition`;
       throw new ValueError(expected('TableFiles.create', what, name, bytes, advice));
     }
-    // Whoever shares the folder may have begun already.
+    // Another process that shares the folder may have begun already.
     if (options.own === undefined && options.beside === undefined) await TableFiles.prepare(folder);
     const table = new TableFiles(folder, layout, columns, options);
     if (options.beside !== undefined) {
@@ -139,14 +139,14 @@ export class TableFiles {
     return table;
   }
 
-  /** Removes what was written of a table that cannot be finished. Failures here are ignored: the caller throws the first error. */
+  /** Removes the files of a table whose creation failed. Failures are ignored: the caller throws the first error. */
   async #discard(): Promise<void> {
     for (const kind of fileKinds)
       for (const [k, { version }] of this.#entries[kind].entries())
         if (version > 0) await unlink(this.filePath(kind, k)).catch(() => {});
   }
 
-  /** Makes the folder of a new table; one that holds a table is refused. */
+  /** Makes the folder of a new table; throws if it has a table. */
   static async prepare(folder: string): Promise<void> {
     await mkdir(folder, { recursive: true }).catch((error: unknown) => {
       throw storageError('write', folder, error);
@@ -159,7 +159,7 @@ export class TableFiles {
     );
   }
 
-  /** The table that a manifest describes. */
+  /** Opens the table of a manifest. */
   static async open(
     folder: string,
     manifest: TableManifest,
@@ -183,22 +183,22 @@ export class TableFiles {
     return k % of >= first && k % of < end;
   }
 
-  /** Bytes moved since the table was opened. */
+  /** Bytes transferred since the table was opened. */
   get traffic(): Readonly<PartitionTransfer['traffic']> {
     return this.#transfer.traffic;
   }
 
-  /** Whether transfers pass by the page cache: known after the first. */
+  /** Whether transfers bypass the page cache; known after the first. */
   get direct(): boolean {
     return this.#transfer.direct;
   }
 
-  /** Bytes of the file of partition k. */
+  /** Returns the bytes of the file of partition k. */
   fileBytes(kind: FileKind, k: number): number {
     return this.#transfer.fileBytes(kind, k);
   }
 
-  /** Bytes of the largest file. */
+  /** Returns the bytes of the largest file. */
   maxFileBytes(kind: FileKind): number {
     return this.#transfer.fileBytes(kind, 0);
   }
@@ -207,10 +207,10 @@ export class TableFiles {
     return join(this.folder, partitionFileName(kind, k, this.#entries[kind][k].version));
   }
 
-  /** Reads partition k; `views` are the bytes of its columns in order, exactly as many as the partition has rows for. */
+  /** Reads partition k into `views`, the bytes of its columns in order, for exactly the rows of the partition. */
   async readPartition(k: number, views: readonly Uint8Array[]): Promise<void> {
     this.#transfer.checkViews('TableFiles.readPartition', k, views);
-    await this.#transfer.inTurn(async (staging) => {
+    await this.#transfer.withStaging(async (staging) => {
       for (const kind of fileKinds)
         if (this.#entries[kind].length > 0)
           await this.#transfer.readViews(this.#file(kind, k), views, staging);
@@ -220,14 +220,14 @@ export class TableFiles {
   /** Writes the writable columns of partition k as a new version; `views` as in `readPartition`. */
   async writePartition(k: number, views: readonly Uint8Array[]): Promise<void> {
     this.#transfer.checkViews('TableFiles.writePartition', k, views);
-    await this.#transfer.inTurn((staging) =>
+    await this.#transfer.withStaging((staging) =>
       this.#replace('writable', k, (path) => this.#transfer.writeViews(path, views, staging)),
     );
   }
 
-  /** Reads every file and refuses the first that is damaged, by name. */
+  /** Reads every file; throws an error that names the first corrupt one. */
   async verify(): Promise<void> {
-    await this.#transfer.inTurn(async (staging) => {
+    await this.#transfer.withStaging(async (staging) => {
       for (const kind of fileKinds)
         for (let k = 0; k < this.#entries[kind].length; k++)
           await this.#transfer.verify(this.#file(kind, k), staging);
@@ -244,7 +244,7 @@ export class TableFiles {
     await this.#replace('writable', k, (path) => this.#transfer.writeImage(path, image));
   }
 
-  /** The present versions. Their files stay untouched until `removeUnreferenced` is called without this manifest. */
+  /** Returns the current versions. Their files are kept until `removeUnreferenced` is called without this manifest. */
   manifest(): TableManifest {
     if (this.#writing > 0) {
       throw new StateError('TableFiles.manifest: a partition is being written. Await flush() first.');
@@ -266,7 +266,7 @@ export class TableFiles {
     return manifest;
   }
 
-  /** What this process has written, for those that share the table. */
+  /** Returns the versions that this process has written, for processes that share the table. */
   ownVersions(): OwnVersions {
     const { writable, fixed } = this.manifest();
     const partitions = Array.from({ length: this.layout.partitions }, (_, k) => k).filter((k) =>
@@ -277,24 +277,26 @@ export class TableFiles {
     return { partitions, writable: own(writable), fixed: own(fixed) };
   }
 
-  /** Takes over what another process has written. */
+  /** Adopts the versions that another process has written. */
   takeVersions(written: OwnVersions): void {
     for (const kind of fileKinds)
       for (const [i, { version, crc32 }] of written[kind].entries())
         this.#entries[kind][written.partitions[i]] = { version, crc32 };
   }
 
-  /** The version that the next file gets. */
+  /** The version of the next file. */
   get nextVersion(): number {
     return this.#versions.nextVersion;
   }
 
-  /** Processes that share a folder agree on the highest: one may not see yet what another left there. */
+  /**
+   * Sets the least new version; processes that share a folder agree on it, as one may not see all files of others yet.
+   */
   startFrom(version: number): void {
     this.#versions.startFrom(version);
   }
 
-  /** Becomes the table that a manifest of the same folder, columns and partitions describes. */
+  /** Restores the table of a manifest with the same folder, columns and partitions. */
   async restore(manifest: TableManifest): Promise<void> {
     const layout = checkManifest(manifest);
     if (!layout.equals(this.layout))
@@ -310,7 +312,7 @@ export class TableFiles {
     }
   }
 
-  /** Makes the present versions durable: they survive a power cut. */
+  /** Makes the current versions durable, so that they survive a power failure. */
   async sync(): Promise<void> {
     const current = new Set(manifestFiles(this.#entries));
     for (const name of [...this.#unsynced]) {
@@ -320,14 +322,14 @@ export class TableFiles {
     await syncFolder(this.folder);
   }
 
-  /** Removes every version that is neither present nor in one of `keep`; some of the files are kept as spares. */
+  /** Removes every version that is neither current nor in one of `keep`; some files are kept as spares. */
   async removeUnreferenced(keep: readonly TableManifest[]): Promise<void> {
     const files = keep.flatMap(manifestFiles);
     const current = (): string[] => manifestFiles(this.#entries);
     await this.#versions.removeUnreferenced(files, current, () => this.#writing > 0);
   }
 
-  /** Gives the spare files back to the disk. */
+  /** Removes the spare files. */
   removeSpares(): Promise<void> {
     return this.#versions.removeSpares();
   }
@@ -335,12 +337,12 @@ export class TableFiles {
   async #createPartition(kind: FileKind, k: number, init: ColumnInit | undefined): Promise<void> {
     this.#entries[kind].push({ version: 0, crc32: 0 });
     if (!this.owns(k)) return;
-    await this.#transfer.inTurn((staging) =>
+    await this.#transfer.withStaging((staging) =>
       this.#replace(kind, k, (path) => this.#transfer.writeFirst(path, { kind, k }, staging, init)),
     );
   }
 
-  /** Lets `write` fill a temporary file, then makes it the present version of partition k. */
+  /** Calls `write` to fill a temporary file, and makes it the current version of partition k. */
   async #replace(kind: FileKind, k: number, write: (path: string) => Promise<number>): Promise<void> {
     const version = this.#versions.newVersion();
     const name = partitionFileName(kind, k, version);
@@ -366,7 +368,7 @@ export class TableFiles {
       }
     } catch (error) {
       await unlink(at).catch(() => {});
-      // What the rows are read from may be damaged: that is no failed write.
+      // The source of the rows may be corrupt, which is not a failed write.
       throw error instanceof SkeinError ? error : storageError('write', join(this.folder, name), error);
     } finally {
       this.#writing--;

@@ -1,6 +1,6 @@
 /**
- * What a table on disk consists of: columns, partitions, and which version of every partition file is meant. Plain
- * JSON, small, the part of a checkpoint that stands for the whole table.
+ * The manifest of a table on disk: columns, partitions, and the version of every partition file. It is small JSON,
+ * which represents the whole table in a checkpoint.
  */
 import { checkInteger, expected, FormatError } from '../util/errors.js';
 import { padToPage } from './direct-io.js';
@@ -10,32 +10,32 @@ export type ColumnType = 'f32' | 'f16' | 'bf16';
 
 export interface TableColumn {
   readonly name: string;
-  /** Elements per row. */
+  /** The number of elements per row. */
   readonly width: number;
   readonly dtype: ColumnType;
-  /** Columns that are only read (features) live in files of their own, which are written once. */
+  /** Whether the column is trained; read-only columns (features) are in separate files, which are written once. */
   readonly writable: boolean;
 }
 
 export interface FileVersion {
   readonly version: number;
-  /** The checksum of the whole file, padding included. */
+  /** The checksum of the whole file, including padding. */
   readonly crc32: number;
 }
 
 export interface TableManifest {
   readonly format: 'skein-table';
-  /** 2 where partitions are cut into pieces. */
+  /** 2 if partitions are divided into `pieces`. */
   readonly formatVersion: 1 | 2;
   readonly rows: number;
   readonly partitions: number;
   readonly size: number;
-  /** Consecutive partitions that together are one of the plan; one without this number. */
+  /** The number of consecutive partitions that make up one partition of the plan; 1 by default. */
   readonly pieces?: number;
   readonly columns: readonly TableColumn[];
-  /** Per partition, the file of the writable columns; empty when there are none. */
+  /** The file of the writable columns per partition; empty if there are none. */
   readonly writable: readonly FileVersion[];
-  /** Per partition, the file of the other columns; empty when there are none. */
+  /** The file of the other columns per partition; empty if there are none. */
   readonly fixed: readonly FileVersion[];
 }
 
@@ -54,7 +54,7 @@ export function columnsOf(columns: readonly TableColumn[], kind: FileKind): Tabl
   return columns.filter((column) => column.writable === (kind === 'writable'));
 }
 
-/** Bytes of a partition's file: its columns one after the other, zeros up to a whole page. */
+/** Returns the bytes of a partition's file: its columns in order, padded with zeros to a whole page. */
 export function partitionFileBytes(columns: readonly TableColumn[], kind: FileKind, rows: number): number {
   return padToPage(columnsOf(columns, kind).reduce((sum, column) => sum + rows * columnRowBytes(column), 0));
 }
@@ -66,26 +66,28 @@ export function partitionFileName(kind: FileKind, partition: number, version: nu
 const namePattern = /^(?:writable|fixed)-\d{5,}\.v(\d+)\.bin$/;
 const temporaryPattern = /^\.(.*)\.tmp$/;
 
-/** No table gets that far; a file that is called so was not written by one, and new versions must not follow it. */
+/**
+ * The highest version. No table reaches it; files with higher ones are foreign, and new versions must not follow them.
+ */
 export const highestVersion = 2 ** 40;
 
-/** The name of a file while it is written. */
+/** Returns the name of a file while it is written. */
 export function temporaryFileName(name: string): string {
   return `.${name}.tmp`;
 }
 
-/** The version in a partition file's name, or −1 for any other file. */
+/** Returns the version in a partition file's name, or −1 for any other file. */
 export function versionInName(name: string): number {
   const match = namePattern.exec(name);
   return match === null ? -1 : Number(match[1]);
 }
 
-/** The same, also for a file that was being written. */
+/** Like `versionInName`, also for a temporary file. */
 export function versionUsed(name: string): number {
   return versionInName(temporaryPattern.exec(name)?.[1] ?? name);
 }
 
-/** Names of all files that a manifest needs. */
+/** Returns the names of all files that a manifest refers to. */
 export function manifestFiles(manifest: Pick<TableManifest, FileKind>): string[] {
   return fileKinds.flatMap((kind) =>
     manifest[kind].map((file, k) => partitionFileName(kind, k, file.version)),
@@ -105,7 +107,7 @@ export function checkColumns(where: string, columns: readonly TableColumn[]): vo
   }
 }
 
-/** Refuses a manifest whose parts do not fit together; returns its layout. */
+/** Throws if a manifest is inconsistent; returns its layout. */
 export function checkManifest(manifest: TableManifest): PartitionLayout {
   const where = 'TableFiles.open';
   const pieces = manifest?.pieces ?? 1;
@@ -113,7 +115,7 @@ export function checkManifest(manifest: TableManifest): PartitionLayout {
   if (manifest?.format !== 'skein-table' || manifest.formatVersion !== version) {
     const got = `${manifest?.format} ${manifest?.formatVersion}`;
     throw new FormatError(
-      expected(where, `skein-table version ${version}`, 'manifest', got, 'Look at the checkpoint.'),
+      expected(where, `skein-table version ${version}`, 'manifest', got, 'Check the checkpoint.'),
     );
   }
   const layout = new PartitionLayout(manifest.rows, manifest.partitions, { size: manifest.size, pieces });

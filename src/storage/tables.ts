@@ -1,4 +1,4 @@
-/** Tables of rows that learn: in memory, through a partition buffer, on a device. */
+/** Trained tables: in memory, through a partition buffer, on a device. */
 export { BufferedColumn, BufferedEmbeddings, BufferedTable } from './buffered-table.js';
 export { DeviceEmbeddings } from './device-embeddings.js';
 export { MemoryEmbeddings, type RowUpdate } from './memory-embeddings.js';

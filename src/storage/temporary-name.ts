@@ -1,8 +1,8 @@
 /**
- * Names for what is not complete yet, beside the place that it is for. A name carries the machine and the process that
- * writes: when a process was killed, the next one that writes to the same place removes what it left.
+ * Names of incomplete files, next to their final path. A name includes the machine and the process that writes: the
+ * next process that writes to the same path removes files of killed ones.
  *
- * Node.js's modules are looked up when a name is made, not imported: see atomic-file.ts.
+ * Node.js's modules are looked up on use, not imported: see atomic-file.ts.
  */
 
 const node = {
@@ -16,7 +16,7 @@ const node = {
 
 let machineDigits: string | null = null;
 
-/** Six digits for this machine: others on a shared disk have processes of the same numbers. */
+/** Returns six digits of this machine, since other machines on a shared disk use the same process ids. */
 function machine(): string {
   if (machineDigits === null) {
     const { createHash } = process.getBuiltinModule('node:crypto');
@@ -26,7 +26,7 @@ function machine(): string {
   return machineDigits;
 }
 
-/** An unused name beside `path`, hidden from a plain listing. */
+/** Returns an unused, hidden name next to `path`. */
 export function temporaryName(path: string): string {
   const target = node.path.resolve(path);
   const own = `${process.pid}-${machine()}${crypto.randomUUID().slice(0, 8)}`;
@@ -35,12 +35,12 @@ export function temporaryName(path: string): string {
 
 const ending = /\.(\d+)-([0-9a-f]{6})[0-9a-f]{8}\.tmp$/;
 
-/** Whether an entry of a folder is one that `temporaryName` names, of whatever process. */
+/** Whether the name of a folder's entry is one of `temporaryName`, of any process. */
 export function isTemporaryName(name: string): boolean {
   return name.startsWith('.') && ending.test(name);
 }
 
-/** Removes what processes of this machine that are gone have left beside `path`. */
+/** Removes temporary files of `path` that ended processes of this machine have left. */
 export async function removeAbandoned(path: string): Promise<void> {
   const target = node.path.resolve(path);
   const folder = node.path.dirname(target);

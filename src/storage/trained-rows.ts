@@ -1,9 +1,9 @@
 /**
- * What a table can do beyond reading rows, each as an interface of its own: rows that learn, rows of which some are in
- * memory, rows that a checkpoint keeps.
+ * Capabilities of tables beyond reading rows, each a separate interface: trained rows, rows that are not all resident,
+ * rows that a checkpoint saves.
  *
- * Training works on the resident rows by local ids: consecutive local ids for consecutive rows of a resident partition. A
- * table that is all in memory has one state, in which local ids are the ids of the table.
+ * Training uses local ids of resident rows: consecutive rows of a resident partition have consecutive local ids. A
+ * table that is all in memory has one buffer state, in which local ids are the ids of the table.
  */
 import { Tensor, type TensorDevice } from '../tensor/index.js';
 import { DTypeError, expected, ShapeError, StateError } from '../util/errors.js';
@@ -18,56 +18,56 @@ export interface Tile {
   readonly rows: Float32Array;
 }
 
-/** Resident rows: local ids from `localStart` stand for rows from `globalStart`. */
+/** Resident rows: local ids from `localStart` on are rows from `globalStart` on. */
 export interface ResidentRange {
   readonly localStart: number;
   readonly globalStart: number;
   readonly rows: number;
 }
 
-/** Which rows of a table are in memory, and how others come there. */
+/** The residency of a table: which rows are in memory, and how others are swapped in. */
 export interface Residency {
   readonly partitions: number;
-  /** Partitions that are resident at once. */
+  /** The number of partitions that are resident at the same time. */
   readonly capacity: number;
-  /** Local ids are below this; some of them may stand for no row. */
+  /** The exclusive upper bound of local ids, not all of which need to be rows. */
   readonly numLocalRows: number;
-  /** Says which partitions will be resident, in order; the first are read by `load`. */
+  /** Sets the sequence of sets of resident partitions; `load` reads the first. */
   setOrdering(states: readonly Int32Array[]): void;
   load(): Promise<void>;
-  /** Makes the next of the given states resident. */
+  /** Makes the partitions of the next buffer state resident. */
   nextState(): Promise<void>;
   residentRanges(): readonly ResidentRange[];
-  /** The rows that local ids stand for. */
+  /** Returns the rows of local ids. */
   toGlobal(localIds: Int32Array): Int32Array;
   /**
-   * Gives the memory of rows back that are not all resident, changes written: evaluation reads the table partition by
-   * partition. `load` brings the first state back.
+   * Writes changes and releases the memory of a table that is not all resident, since evaluation reads it partition by
+   * partition. `load` reads the first buffer state again.
    */
   release(): Promise<void>;
-  /** Gives all memory back, after writing what changed if asked. */
+  /** Releases all memory, after writing changes if requested. */
   unload(write: boolean): Promise<void>;
 }
 
-/** Rows that a checkpoint keeps: in files, of which it keeps a list. */
+/** Rows that a checkpoint saves: they are in files, which it lists. */
 export interface DurableRows {
-  /** What must be kept so that the table can be restored as it is now. */
+  /** Returns the manifest from which the table can be restored as it is now. */
   checkpoint(): Promise<TableManifest>;
-  /** Becomes what a checkpoint of this table kept, and brings it into memory. */
+  /** Restores the table from a manifest and reads it into memory. */
   restore(manifest: TableManifest): Promise<void>;
   /** Removes files that neither the table nor one of the checkpoints needs. */
   prune(keep: readonly TableManifest[]): Promise<void>;
-  /** Ends training: gives back all memory without writing, and files that were kept only to be written over. */
+  /** Ends training: releases all memory without writing, and removes spare files. */
   close(): Promise<void>;
 }
 
 /** A table in the files of a run. */
 export interface RunTable extends Residency, DurableRows {}
 
-/** Gradients of rows, one after the other: an array of this process, or a tensor of any device. */
+/** Gradients of rows: an array of this process, or a tensor of any device. */
 export type RowGradient = Float32Array | Tensor;
 
-/** Gradients that a table in this process takes: a row for each of `count` ids. */
+/** Returns gradients for a table in this process; throws unless they are `count` rows. */
 export function hostGradient(
   where: string,
   gradient: RowGradient,
@@ -81,24 +81,27 @@ export function hostGradient(
   throw new ShapeError(expected(where, `${count} rows of ${width} elements`, 'gradient', values));
 }
 
-/** Rows that learn, by the steps of an optimiser whose state lies beside them. Any row can be read, resident or not. */
+/** Rows that are trained by an optimiser, whose state is in the same table. Any row can be read, resident or not. */
 export interface TrainedRows extends RowReader<Float32Array> {
-  /** Null where another function updates the rows. */
+  /** The optimiser; null if another function updates the rows. */
   readonly optimizer: RowOptimizer | null;
   readonly residency: Residency;
-  /** Where resident rows are read and updated; null: in this process. */
+  /** The device of resident rows; null for the CPU. */
   readonly device: TensorDevice | null;
-  /** Resident rows where the table lives; the caller disposes of them. */
+  /** Returns resident rows on the table's device; the caller disposes them. */
   resident(localIds: Int32Array): Tensor;
-  /** What `resident` gives, read on the kernels' own threads where there are any. */
+  /** Like `resident`, read on the kernels' threads if there are any. */
   residentAsync(localIds: Int32Array): Promise<Tensor>;
-  /** One step of the rows; ids are unique, and need not be those that were read last. The gradient is where the table lives. */
+  /**
+   * Runs a step of the rows; ids must be unique, and need not be those read last. The gradient is on the table's
+   * device.
+   */
   update(localIds: Int32Array, gradient: RowGradient): void;
-  /** All rows in order; a tile is valid until the next. */
+  /** Yields all rows in order; a tile is valid until the next. */
   tiles(): AsyncIterable<Tile>;
 }
 
-/** The residency of tables that are within reach as a whole. */
+/** The residency of tables whose rows are all accessible. */
 export class AllResident implements Residency {
   readonly partitions = 1;
   readonly capacity = 1;
@@ -131,8 +134,10 @@ export class AllResident implements Residency {
   async unload(): Promise<void> {}
 }
 
-/** Refuses further states of a table whose rows are all within reach. */
+/** Throws unless a table whose rows are all accessible has one buffer state. */
 export function checkOneState(where: string, states: number): void {
   if (states !== 1)
-    throw new StateError(`${where}: expected one state, all rows being within reach, got ${states}.`);
+    throw new StateError(
+      `${where}: expected one buffer state, since all rows are accessible, got ${states}.`,
+    );
 }

@@ -1,7 +1,7 @@
 /**
- * Which files of a table's folder are still needed. Versions that a manifest refers to are pinned; a version that
- * nothing refers to becomes a spare, and the next new version is written over it: the disk does not have to find room
- * again, and nothing has to be discarded, which more than doubles the rate of writing.
+ * Manages the versions in a table's folder. Versions that a manifest refers to are pinned; a version without a
+ * reference becomes a spare, which the next new version overwrites: the file system neither allocates nor frees blocks,
+ * which more than doubles the rate of writing.
  */
 import { readdir, rename, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -16,15 +16,15 @@ export class VersionFolder {
   #nextVersion = 1;
   #nextSpare = 1;
 
-  /** Keeps at most `maxSpares` files to be written over. */
+  /** @param maxSpares the most files to keep for reuse. */
   constructor(folder: string, maxSpares: number) {
     this.folder = folder;
     this.#maxSpares = maxSpares;
   }
 
   /**
-   * Takes over what is there. Versions of a run that was cut short stay until `removeUnreferenced`, also those that were
-   * half written; new versions must not meet them: a file of another length would keep its end.
+   * Reads the versions in the folder. Those of an interrupted run stay until `removeUnreferenced`, including incomplete
+   * ones; new versions must not reuse their names: a longer file would keep its end.
    */
   async adopt(): Promise<void> {
     const names = await readdir(this.folder).catch((error: unknown) => {
@@ -44,7 +44,7 @@ export class VersionFolder {
     return this.#nextVersion;
   }
 
-  /** New versions are at least this. */
+  /** Sets the least new version. */
   startFrom(version: number): void {
     this.#nextVersion = Math.max(this.#nextVersion, version);
   }
@@ -56,7 +56,7 @@ export class VersionFolder {
     }
   }
 
-  /** Moves a spare to `name`, if there is one. */
+  /** Renames a spare to `name`, if there is one. */
   async reuse(name: string): Promise<boolean> {
     const spare = this.#spares.pop();
     if (spare === undefined) return false;
@@ -64,7 +64,7 @@ export class VersionFolder {
     return true;
   }
 
-  /** Called for a version that was replaced: a spare, unless it is pinned. */
+  /** Makes a replaced version a spare, unless it is pinned. */
   async retire(name: string): Promise<void> {
     if (this.#pinned.has(name)) return;
     if (this.#spares.length >= this.#maxSpares) return this.#remove(name);
@@ -73,14 +73,14 @@ export class VersionFolder {
     this.#spares.push(spare);
   }
 
-  /** Retires all versions but the pinned ones, which are now `keep`, and those that `current` gives. */
+  /** Pins the versions in `keep`, and retires all others except those that `current` returns. */
   async removeUnreferenced(
     keep: Iterable<string>,
     current: () => string[],
     writing: () => boolean,
   ): Promise<void> {
     const names = await readdir(this.folder);
-    // Only now: a version that was completed while the folder was read is in the list and is needed.
+    // Evaluated after reading the folder: a version that was completed meanwhile is in the list and is needed.
     this.#pinned = new Set(keep);
     const needed = new Set([...current(), ...this.#pinned]);
     for (const name of names) {
@@ -103,7 +103,7 @@ export class VersionFolder {
   }
 }
 
-/** The number after the highest. Numbers beyond 2^53, whose successor would be the same number, are ignored. */
+/** Returns the successor of the highest number. Numbers beyond 2^53 are ignored: they have no exact successor. */
 function after(numbers: readonly number[]): number {
   return 1 + numbers.reduce((most, n) => (n > most && n <= highestVersion ? n : most), 0);
 }

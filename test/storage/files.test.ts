@@ -49,14 +49,14 @@ describe('wrong input', () => {
     const missing = loadTensors(at('none.safetensors'));
     await expect(missing).rejects.toThrow(StorageError);
     await expect(missing).rejects.toThrow(
-      `expected to read ${at('none.safetensors')}, got ENOENT. Look at the spelling`,
+      `expected to read ${at('none.safetensors')}, got ENOENT. Check the spelling`,
     );
     await expect(missing).rejects.toMatchObject({
       code: 'SKEIN_STORAGE',
       details: { path: at('none.safetensors'), code: 'ENOENT' },
     });
     await expect(saveTensors(at('no/such/x.safetensors'), {})).rejects.toThrow('create the folder');
-    await expect(loadTensors(folder)).rejects.toThrow('This is a folder; name a file in it.');
+    await expect(loadTensors(folder)).rejects.toThrow('This is a folder; give the path of a file.');
     await expect(saveTensors('', {})).rejects.toThrow('storage: expected a file name for path, got "".');
   });
 

@@ -69,7 +69,7 @@ describe('budgets', () => {
     );
     expect(() => new HotColdStore(cold, { size: 0, scores: [1] })).toThrow('expected 100 scores');
     expect(() => new HotColdStore(cold, { size: 0, dynamicShare: 0.5 })).toThrow(
-      'scores, which say what stays',
+      'scores, which select the fixed rows',
     );
   });
 });
@@ -177,7 +177,7 @@ it.each([
     cold.gather = (async (ids: Int32Array) => gather(ids)) as never;
     const store = new HotColdStore(cold, options);
     const read = store.load().then(() => store.gather(idsOf(1, 2)));
-    await expect(read).rejects.toThrow(/HotColdStore: gather of the table below: expected/);
+    await expect(read).rejects.toThrow(/HotColdStore: gather of the underlying table: expected/);
   }
 });
 

@@ -234,11 +234,11 @@ describe('CUSTOM', () => {
 
 describe('wrong sizes', () => {
   test('named with what to do', () => {
-    expect(() => plan('COMET', 8, 1)).toThrow('give the buffer at least 2 of the 8');
+    expect(() => plan('COMET', 8, 1)).toThrow('use a capacity of at least 2 of the 8');
     expect(() => plan('COMET', 8, 4, { fineToCoarseRatio: 3 })).toThrow(
       'expected a multiple of fineToCoarseRatio 3 for partitions, got 8',
     );
-    expect(() => plan('COMET', 8, 4, { fineToCoarseRatio: 4 })).toThrow('two must be free to meet');
+    expect(() => plan('COMET', 8, 4, { fineToCoarseRatio: 4 })).toThrow('two must be free for swaps');
     expect(() => plan('COMET', 8, 4, { cachePartitions: 3 })).toThrow(
       'expected at most 2 for cachePartitions',
     );

@@ -156,7 +156,7 @@ describe.each([
     const path = await rawFile('i32', edges.slice(0, 14));
     const store = new Store(path, { rows: 5, width: 3, dtype: 'i32' });
     await expect(store.load()).rejects.toThrow(FormatError);
-    await expect(store.load()).rejects.toThrow('got 56. It has to hold 5 rows of 3 elements (i32)');
+    await expect(store.load()).rejects.toThrow('got 56. It must have 5 rows of 3 elements (i32)');
   });
 });
 

@@ -1,6 +1,6 @@
 /**
- * From sets of resident partitions to a plan: which slot each partition takes, and in which state each edge bucket
- * (a, b), written a·p + b, is trained. Every bucket is assigned exactly once.
+ * Turns sets of resident partitions into a plan: the slot of each partition, and the buffer state in which each edge
+ * bucket (a, b), numbered a·p + b, is trained. Every bucket is assigned exactly once.
  */
 import type { Random } from '../../util/philox.js';
 
@@ -16,8 +16,8 @@ function eachCandidate(
 }
 
 /**
- * Slots for a sequence of sets of equal size: the first as `first` has it; after that a partition that stays keeps its
- * slot, and those admitted, ascending, take the slots that became free, ascending.
+ * Assigns slots for a sequence of sets of equal size, beginning with `first`: a partition that stays keeps its slot,
+ * and admitted partitions, ascending, take the free slots, ascending.
  */
 function place(first: Int32Array, sets: readonly ArrayLike<number>[]): Int32Array[] {
   const states = [first];
@@ -32,20 +32,20 @@ function place(first: Int32Array, sets: readonly ArrayLike<number>[]): Int32Arra
   return states;
 }
 
-/** Slots of a plan: the first state ascends by partition id. */
+/** Assigns the slots of a plan; the first state is in ascending order of partitions. */
 export function placeInSlots(sets: readonly (readonly number[])[]): Int32Array[] {
   return place(Int32Array.from(sets[0]).sort(), sets);
 }
 
-/** Slots for states as a user lists them: the first in the order given. Leaves what `placeInSlots` made as it is. */
+/** Assigns slots for custom states; the first is in the given order. Results of `placeInSlots` do not change. */
 export function followStates(states: readonly (readonly number[])[]): Int32Array[] {
   return place(Int32Array.from(states[0]), states);
 }
 
-/** For every bucket its state, −1 for a bucket that no state holds. */
+/** The state of every bucket; −1 if no state has both its partitions. */
 export type Assignment = Int32Array;
 
-/** The first state that holds both partitions. */
+/** Assigns each bucket to the first state with both partitions. */
 export function assignFirst(states: readonly Int32Array[], partitions: number): Assignment {
   const chosen = new Int32Array(partitions * partitions).fill(-1);
   eachCandidate(states, partitions, (bucket, s) => {
@@ -54,7 +54,7 @@ export function assignFirst(states: readonly Int32Array[], partitions: number): 
   return chosen;
 }
 
-/** Any of the states that hold both partitions, each as likely: decorrelates the order and evens out the work. */
+/** Assigns each bucket to a random state with both partitions, which decorrelates the order and balances the work. */
 export function assignRandomly(
   states: readonly Int32Array[],
   partitions: number,
@@ -73,8 +73,8 @@ export function assignRandomly(
 }
 
 /**
- * The state with the fewest buckets so far among those that hold both partitions, buckets with the fewest choices
- * first: all states get a share of the work that is as equal as a greedy rule makes it.
+ * Assigns each bucket to the state with the fewest buckets among those with both partitions, buckets with the fewest
+ * choices first: a greedy balance of the work.
  */
 export function assignEvenly(states: readonly Int32Array[], partitions: number): Assignment {
   const choices = new Int32Array(partitions * partitions);
@@ -98,7 +98,7 @@ export function assignEvenly(states: readonly Int32Array[], partitions: number):
   return chosen;
 }
 
-/** The buckets of each state, ascending. */
+/** Returns the buckets of each state, ascending. */
 export function bucketsByState(assignment: Assignment, states: number): Int32Array[] {
   const counts = new Int32Array(states);
   for (const s of assignment) if (s >= 0) counts[s]++;
@@ -111,7 +111,7 @@ export function bucketsByState(assignment: Assignment, states: number): Int32Arr
   return lists;
 }
 
-/** Partitions read after the first state: the cost of a plan. */
+/** Counts the partitions that are read after the first state, the cost of a plan. */
 export function countSwaps(states: readonly Int32Array[]): number {
   let swaps = 0;
   for (let s = 1; s < states.length; s++) {

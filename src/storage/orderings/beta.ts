@@ -1,14 +1,14 @@
 /**
- * The BETA ordering (Mohoney et al.: "Marius", OSDI 2021): a sequence of buffer contents in which every pair of
- * partitions meets, each content differing from the one before by exactly one partition.
+ * The BETA ordering (Mohoney et al.: "Marius", OSDI 2021): a sequence of buffer states in which every pair of
+ * partitions is resident together at some point, each state differing from the one before by exactly one partition.
  *
- * All but one of the buffer's partitions stay while everything on disk passes through the last slot; then the fixed
- * ones are retired, having met every other, and never return. The number of swaps is within a few per cent of the
- * lower bound and does not depend on the random choices.
+ * All but one of the buffer's partitions stay while all others on disk pass through the last slot; then the fixed ones
+ * have been paired with every other and are not read again. The number of swaps is within a few per cent of the lower
+ * bound and does not depend on the random choices.
  */
 import type { Random } from '../../util/philox.js';
 
-/** Fisher–Yates in place. */
+/** Shuffles in place (Fisher–Yates). */
 export function shuffle(items: number[], random: Random): number[] {
   for (let i = items.length - 1; i > 0; i--) {
     const j = random.nextInt(i + 1);
@@ -19,7 +19,7 @@ export function shuffle(items: number[], random: Random): number[] {
   return items;
 }
 
-/** Buffer contents in order, as sets: what slot a partition takes is decided by `placeInSlots`. Needs capacity >= 2. */
+/** Returns the buffer states in order, as sets; `placeInSlots` assigns slots. Needs capacity >= 2. */
 export function betaStates(partitions: number, capacity: number, random: Random): number[][] {
   const order = shuffle(
     Array.from({ length: partitions }, (_, i) => i),
@@ -49,7 +49,7 @@ export function betaStates(partitions: number, capacity: number, random: Random)
   return states;
 }
 
-/** Partitions that a BETA ordering reads after the first buffer is full. */
+/** Returns the number of partitions that a BETA ordering reads after the first state. */
 export function betaSwaps(partitions: number, capacity: number): number {
   if (capacity >= partitions) return 0;
   const outside = partitions - capacity;
@@ -57,7 +57,7 @@ export function betaSwaps(partitions: number, capacity: number): number {
   return outside + (rounds + 1) * (outside - (rounds * (capacity - 1)) / 2);
 }
 
-/** No ordering that swaps single partitions needs fewer: a swap brings at most capacity − 1 new pairs together. */
+/** Returns the least number of swaps of single partitions: a swap adds at most capacity − 1 new pairs. */
 export function swapLowerBound(partitions: number, capacity: number): number {
   if (capacity >= partitions) return 0;
   const pairs = (n: number): number => (n * (n - 1)) / 2;

@@ -1,7 +1,7 @@
-/** Buffer states given by the user: refused when they do not fit the buffer. */
+/** Checks custom buffer states. */
 import { expected, ValueError } from '../../util/errors.js';
 
-/** The states as sets of exactly `capacity` different partitions each. */
+/** Returns the states; throws unless each has exactly `capacity` distinct partitions. */
 export function checkStates(
   where: string,
   states: readonly ArrayLike<number>[] | undefined,
@@ -9,13 +9,13 @@ export function checkStates(
   capacity: number,
 ): number[][] {
   if (states === undefined || states.length === 0) {
-    const advice = 'The CUSTOM ordering needs the partitions in memory, state by state.';
+    const advice = 'The CUSTOM ordering needs the resident partitions of each state.';
     throw new ValueError(expected(where, 'at least one state', 'states', states, advice));
   }
   return states.map((given, s) => {
     const state = Array.from(given);
     if (state.length !== capacity) {
-      const advice = 'A state fills the buffer.';
+      const advice = 'A state must fill the buffer.';
       throw new ValueError(expected(where, `${capacity} partitions`, `states[${s}]`, state, advice));
     }
     for (const k of state) {

@@ -1,11 +1,11 @@
 /**
- * The order in which link prediction visits edge buckets when only some partitions of the node table are in memory:
- * a pure function of its options, random choices keyed by (seed, epoch).
+ * The order in which link prediction visits edge buckets when only some partitions of the node table are in memory: a
+ * pure function of its options, random choices keyed by (seed, epoch).
  *
- * OLD_BETA, NEW_BETA and ALL_BETA run through BETA states and differ in where a bucket is trained: in the first state
- * that holds it, in a random one, or where the load is least (so that no state is idle: the originals name ALL_BETA
- * without defining it). COMET (Waleffe et al.: "MariusGNN", EuroSys 2023) runs BETA over groups of partitions drawn
- * anew every epoch. SEQUENTIAL and HILBERT exist to be compared with.
+ * OLD_BETA, NEW_BETA and ALL_BETA run through BETA states and differ in the state in which a bucket is trained: the
+ * first that has both partitions, a random one, or the one with the least work (so that no state is idle: the originals
+ * name ALL_BETA without defining it). COMET (Waleffe et al.: "MariusGNN", EuroSys 2023) runs BETA over groups of
+ * partitions that are drawn again in every epoch. SEQUENTIAL and HILBERT are for comparison.
  */
 import { checkInteger, expected, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
@@ -43,17 +43,17 @@ export interface BufferPlan {
 export interface EdgeBucketOptions {
   readonly ordering: EdgeBucketOrdering;
   readonly partitions: number;
-  /** Partitions that the buffer holds. */
+  /** The number of resident partitions. */
   readonly capacity: number;
   readonly seed: number;
   readonly epoch: number;
-  /** COMET: partitions that move together; divides both partitions and capacity. Default 1. */
+  /** COMET: the number of partitions that are swapped together; divides both partitions and capacity. Default 1. */
   readonly fineToCoarseRatio?: number;
-  /** COMET: groups that stay in memory for the whole epoch, taken from the lowest partition ids. Default 0. */
+  /** COMET: the number of groups that stay resident for the whole epoch, those of the lowest partitions. Default 0. */
   readonly cachePartitions?: number;
-  /** COMET and CUSTOM: a bucket goes to a random state that holds it (default for COMET) or to the first. */
+  /** COMET and CUSTOM: assign a bucket to a random state with both partitions (default for COMET) or to the first. */
   readonly randomlyAssign?: boolean;
-  /** CUSTOM: the partitions in memory, state by state. */
+  /** CUSTOM: the resident partitions of each state. */
   readonly states?: readonly ArrayLike<number>[];
 }
 
@@ -86,7 +86,7 @@ export function planEdgeBuckets(options: EdgeBucketOptions): BufferPlan {
     return { states: [all], buckets: [sequentialWalk(partitions)] };
   }
   if (capacity < 2) {
-    const advice = `A bucket joins two partitions; give the buffer at least 2 of the ${partitions}.`;
+    const advice = `A bucket needs two partitions; use a capacity of at least 2 of the ${partitions}.`;
     throw new ValueError(expected(where, 'a whole number of at least 2', 'capacity', capacity, advice));
   }
   const random = new Random(options.seed).split(stream).split(options.epoch);
@@ -113,7 +113,7 @@ function finish(states: Int32Array[], assignment: Assignment): BufferPlan {
   return { states, buckets: bucketsByState(assignment, states.length) };
 }
 
-/** BETA over groups of `fineToCoarseRatio` partitions; who belongs to which group is drawn anew for every key. */
+/** Runs BETA over groups of `fineToCoarseRatio` partitions, which are drawn for every key. */
 function cometSets(options: EdgeBucketOptions, random: Random): number[][] {
   const { partitions, capacity } = options;
   const ratio = checkInteger(where, 'fineToCoarseRatio', options.fineToCoarseRatio ?? 1, 1);
@@ -123,14 +123,14 @@ function cometSets(options: EdgeBucketOptions, random: Random): number[][] {
     ['capacity', capacity],
   ] as const) {
     if (value % ratio !== 0) {
-      const advice = 'Groups of partitions move as a whole; choose numbers that divide.';
+      const advice = 'Groups of partitions are swapped as a whole; choose numbers that divide.';
       throw new ValueError(expected(where, `a multiple of fineToCoarseRatio ${ratio}`, name, value, advice));
     }
   }
   const groups = partitions / ratio - cache;
   const places = capacity / ratio - cache;
   if (places < 2) {
-    const advice = `The buffer has room for ${capacity / ratio} groups of ${ratio}; two must be free to meet. Lower fineToCoarseRatio or cachePartitions, or raise capacity.`;
+    const advice = `The buffer has room for ${capacity / ratio} groups of ${ratio}; two must be free for swaps. Lower fineToCoarseRatio or cachePartitions, or raise capacity.`;
     const most = Math.max(0, capacity / ratio - 2);
     throw new ValueError(expected(where, `at most ${most}`, 'cachePartitions', cache, advice));
   }
@@ -157,7 +157,7 @@ function customPlan(options: EdgeBucketOptions, random: Random): BufferPlan {
     const pair = `partitions ${Math.floor(missing / partitions)} and ${missing % partitions}`;
     const advice = 'Their edges would never be trained; add a state with both.';
     throw new ValueError(
-      `${where}: expected every pair of partitions together in one of states, got none with ${pair}. ${advice}`,
+      `${where}: expected a state for every pair of partitions, got none with ${pair}. ${advice}`,
     );
   }
   return finish(states, assignment);

@@ -1,11 +1,11 @@
 /**
- * The order in which node classification brings partitions of nodes into memory, and in which state each training
- * node is used: a pure function of its options, random choices keyed by (seed, epoch).
+ * The order in which node classification makes partitions of nodes resident, and the buffer state in which each
+ * training node is used: a pure function of its options, random choices keyed by (seed, epoch).
  *
  * DISPERSED swaps one random group at a time until every partition has been in memory; a training node is used in one
  * of the states that hold its partition, each as likely. SEQUENTIAL keeps all partitions with training nodes in memory
  * for the whole epoch and fills the rest of the buffer at random: one state, no swap. It is meant for tables whose
- * training nodes have the lowest ids, and refuses training nodes that fill more partitions than the buffer holds.
+ * training nodes have the lowest ids, and throws if these are in more partitions than the buffer has slots.
  */
 import { checkInteger, expected, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
@@ -23,11 +23,11 @@ export interface NodePartitionOptions {
   readonly capacity: number;
   readonly seed: number;
   readonly epoch: number;
-  /** How many training nodes lie in each partition. */
+  /** The number of training nodes in each partition. */
   readonly trainNodesPerPartition: ArrayLike<number>;
-  /** DISPERSED: partitions that move together; divides both partitions and capacity. Default 1. */
+  /** DISPERSED: the number of partitions that are swapped together; divides both partitions and capacity. Default 1. */
   readonly fineToCoarseRatio?: number;
-  /** CUSTOM: the partitions in memory, state by state. */
+  /** CUSTOM: the resident partitions of each state. */
   readonly states?: readonly ArrayLike<number>[];
 }
 

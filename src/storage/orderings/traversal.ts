@@ -1,15 +1,15 @@
 /**
- * Orderings that walk the matrix of edge buckets along a curve, for comparison with BETA: row by row, or along
- * Hilbert's curve. Missing partitions are read when the walk needs them; the one evicted is the one needed last
- * (Belady's rule, the best there is for a given walk).
+ * Orderings that walk the matrix of edge buckets along a curve, for comparison with BETA: row by row, or along a
+ * Hilbert curve. Partitions are read when the walk needs them; the one that is needed latest is evicted (Belady's rule,
+ * which is optimal for a given walk).
  */
 
-/** Buckets row by row. */
+/** Returns the buckets row by row. */
 export function sequentialWalk(partitions: number): Int32Array {
   return Int32Array.from({ length: partitions * partitions }, (_, i) => i);
 }
 
-/** Buckets along Hilbert's curve on the enclosing square of a power of two, without the cells outside. */
+/** Returns the buckets along a Hilbert curve on the enclosing square of a power of two, without the cells outside. */
 export function hilbertWalk(partitions: number): Int32Array {
   let side = 1;
   while (side < partitions) side *= 2;
@@ -22,7 +22,7 @@ export function hilbertWalk(partitions: number): Int32Array {
   return walk;
 }
 
-/** Cell number d of the curve on a square of `side` cells. */
+/** Returns cell d of the curve on a square of `side` cells. */
 function hilbertCell(side: number, d: number): [number, number] {
   let x = 0;
   let y = 0;
@@ -44,7 +44,7 @@ function hilbertCell(side: number, d: number): [number, number] {
   return [x, y];
 }
 
-/** Buffer contents along a walk and, for every bucket, the state in which the walk meets it. */
+/** Returns the buffer states along a walk and, for every bucket, the state in which the walk visits it. */
 export function followWalk(
   walk: Int32Array,
   partitions: number,
@@ -81,7 +81,7 @@ export function followWalk(
   return { sets, assignment };
 }
 
-/** For every partition the steps of the walk that need it. */
+/** Returns, for every partition, the steps of the walk that need it. */
 function usesOf(walk: Int32Array, partitions: number): number[][] {
   const uses: number[][] = Array.from({ length: partitions }, () => []);
   walk.forEach((bucket, t) => {
@@ -93,7 +93,7 @@ function usesOf(walk: Int32Array, partitions: number): number[][] {
   return uses;
 }
 
-/** The first `capacity` partitions that the walk meets. */
+/** Returns the first `capacity` partitions of the walk. */
 function firstContents(walk: Int32Array, partitions: number, capacity: number): number[] {
   const seen = new Set<number>();
   for (const bucket of walk) {
