@@ -14,7 +14,7 @@ import {
   gatherGrads,
   PartitionBook,
   type PartitionData,
-  planMemory,
+  planShardMemory,
   SelfCommunicator,
 } from 'skein/dist';
 import { GAT, GraphSAGE } from 'skein/gnn';
@@ -112,7 +112,7 @@ for (const workers of values.workers.split(',').map(Number)) {
   const graph = constructFullGraph(partOf(workers, nodes, edges), { comm: standIn(workers, own) });
   const halo = graph.link.sizesExpectedFromOthers.reduce((sum, count) => sum + count, 0);
   for (const model of values.models.split(',')) {
-    const { peakBytes } = planMemory(graph, (planned, comm) => {
+    const { peakBytes } = planShardMemory(graph, (planned, comm) => {
       step(makers[model](), planned, zeros([own, inputs]), comm);
     });
     const gb = (bytes: number): number => bytes / scale / 1e9;

@@ -12,7 +12,7 @@ import {
   openCommunicator,
   partitionData,
   partitionGraph,
-  planMemory,
+  planShardMemory,
   syncParams,
 } from 'skein/dist';
 import { GAT, GraphSAGE } from 'skein/gnn';
@@ -69,7 +69,7 @@ const step = (model: GraphSAGE | GAT, optimizer: Adam, on: MessageGraph, group: 
     return loss.item();
   });
 
-const planned = planMemory(graph, (on, group) => {
+const planned = planShardMemory(graph, (on, group) => {
   const model = make();
   const optimizer = new Adam(model.parameters());
   // The second step includes the optimiser state.

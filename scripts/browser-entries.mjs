@@ -28,7 +28,7 @@ const instead = {
     NpzFile: 'parseNpz of skein/interop',
   },
   ...{ readTorch: 'parseSafetensors of skein/interop', loadTensors: 'decodeSafetensors of skein/tensor' },
-  ...{ saveTensors: 'encodeSafetensors of skein/tensor', FileStore: 'MemoryStore', FlatFile: 'MemoryStore' },
+  ...{ saveTensors: 'encodeSafetensors of skein/tensor', FileStore: 'MemoryStore', FlatFile: 'InMemory' },
   loadModel: 'decodeSafetensors of skein/tensor and model.loadStateDict',
   saveModel: 'encodeSafetensors of skein/tensor with model.stateDict',
   readEdgeList: 'fetch and Graph.fromEdges',

@@ -148,7 +148,7 @@ describe('rejected:', () => {
     ['text that is no module', 'export default (', /expected a module for --plugin, got .*\.mjs: /],
     [
       'a kind that is built in',
-      "export default ({ registerTemporalModel, temporal }) => registerTemporalModel({ ...temporal.findTemporalModel('tgcn') });",
+      "export default ({ registerTemporalModel }) => registerTemporalModel({ kind: 'tgcn', doc: 'taken', settings: {}, make() {} });",
       /a name that is not taken for kind, got "tgcn"/,
     ],
     [

@@ -20,7 +20,7 @@ export {
 } from './generators.js';
 export { type KarateClub, karateClub } from './karate-club.js';
 export { type LinkSplitOptions, type LinkSplits, randomLinkSplit } from './link-split.js';
-export { type DatasetOf, type LoadOptions, loadDataset } from './load-dataset.js';
+export { type DatasetOf, type LoadDatasetOptions, loadDataset } from './load-dataset.js';
 export type { NodeData, NodeSplits } from './node-data.js';
 export * from './prepare/index.js';
 export { type RelationalGraph, relationalGraph } from './relational-graph.js';

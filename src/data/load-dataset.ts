@@ -28,7 +28,7 @@ import { namedNodes, shiftedNodes } from './temporal/event-nodes.js';
 import { readTemporal } from './temporal/read-temporal.js';
 import { loadWordNet, type WordNet } from './wordnet.js';
 
-export interface LoadOptions {
+export interface LoadDatasetOptions {
   /** Folder of the files. Default `$SKEIN_DATA`, else `./data`. */
   readonly root?: string;
   /** Download missing files. Default true. */
@@ -63,7 +63,7 @@ type Reader = (name: DatasetName, files: readonly string[]) => Promise<Dataset>;
  */
 export async function loadDataset<N extends DatasetName>(
   name: N,
-  options: LoadOptions = {},
+  options: LoadDatasetOptions = {},
 ): Promise<DatasetOf<N>> {
   checkOptionNames('loadDataset', options, { root: true, download: true, mirror: true });
   if (!Object.hasOwn(catalogue, name)) {

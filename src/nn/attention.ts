@@ -30,7 +30,7 @@ import * as init from './init.js';
 import { Linear } from './linear.js';
 import { Module } from './module.js';
 
-export interface AttentionOptions extends ParameterOptions {
+export interface MultiheadAttentionOptions extends ParameterOptions {
   /** Probability of dropping an attention weight in training; 0 by default. */
   readonly dropout?: number;
   readonly bias?: boolean;
@@ -79,7 +79,7 @@ export class MultiheadAttention extends Module {
   readonly outProj: Linear;
   readonly #random: Random | null;
 
-  constructor(embedDim: number, heads: number, options: AttentionOptions = {}) {
+  constructor(embedDim: number, heads: number, options: MultiheadAttentionOptions = {}) {
     super();
     checkOptionNames('MultiheadAttention', options, {
       dtype: true,

@@ -15,9 +15,9 @@ export {
 } from './activation.js';
 export {
   type AttentionCall,
-  type AttentionOptions,
   type AttentionResult,
   MultiheadAttention,
+  type MultiheadAttentionOptions,
 } from './attention.js';
 export { BatchNorm1d, type BatchNormOptions } from './batch-norm.js';
 export { Dropout, type DropoutOptions } from './dropout.js';

@@ -5,8 +5,9 @@
 import type { NewNodes } from '../data/index.js';
 import { MemoryStore, type RowReader } from '../storage/index.js';
 import { fromTypedArray, noGrad, scope } from '../tensor/index.js';
-import { type EncodedNodes, GraphStorage, MemoryEdges, type OpenedGraphRun } from '../train/index.js';
+import { type EncodedNodes, GraphStorage, type OpenedGraphRun } from '../train/index.js';
 import { initializeBatches } from '../train/tasks/graph/initialize-model.js';
+import { MemoryEdges } from '../train/tasks/graph/storage/edge-splits.js';
 import { StateError } from '../util/errors.js';
 
 /** Throws if a model cannot encode new nodes; returns the width of their features. */

@@ -7,12 +7,12 @@ import {
   type BatchSource,
   GraphStorage,
   type LinkPredictionModel,
-  MemoryEdges,
   type NodeClassificationModel,
   type OpenedGraphRun,
   type TrainingBatch,
 } from '../train/index.js';
 import { initializeBatches } from '../train/tasks/graph/initialize-model.js';
+import { MemoryEdges } from '../train/tasks/graph/storage/edge-splits.js';
 import type { RankDetails } from '../train/tasks/links/link-prediction-reporter.js';
 import { countAgainstAll } from '../train/tasks/links/rank-against-all.js';
 import { StateError } from '../util/errors.js';

@@ -4,10 +4,10 @@
  */
 export type { DecodedTensors, SafetensorsMetadata } from '../tensor/safetensors.js';
 export type { ColumnBlock } from './column-block.js';
-export { FileStore, FileStore as FlatFile, type FileStoreOptions } from './file-store.js';
+export { FileStore, type FileStoreOptions } from './file-store.js';
 export { type ColdStore, type HotColdOptions, type HotColdStats, HotColdStore } from './hot-cold-store.js';
 export { type MemoryPlan, type MemoryPlanOptions, planMemory } from './memory-plan.js';
-export { MemoryStore, MemoryStore as InMemory, type StoreShape } from './memory-store.js';
+export { MemoryStore, type StoreShape } from './memory-store.js';
 export { type CustomOptimizer, registerOptimizer } from './optimizer-types.js';
 export * from './orderings/index.js';
 export {
@@ -17,7 +17,6 @@ export {
 } from './partition-buffer.js';
 export {
   PartitionBufferStore,
-  PartitionBufferStore as PartitionBufferStorage,
   type PartitionBufferStoreOptions,
 } from './partition-buffer-store.js';
 export { PartitionLayout } from './partition-layout.js';

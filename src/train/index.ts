@@ -30,7 +30,7 @@ export {
   type NodeInputs,
 } from './tasks/graph/model/encoder.js';
 export { exportEncoderOnnx } from './tasks/graph/model/encoder-onnx.js';
-export { ConcatFeaturizer, Featurizer, LinearFeaturizer } from './tasks/graph/model/featurizer.js';
+export { Featurizer } from './tasks/graph/model/featurizer.js';
 export { Model } from './tasks/graph/model/model.js';
 export { OptimizerSet } from './tasks/graph/model/optimizers.js';
 export type { OpenedGraphRun } from './tasks/graph/open-graph-run.js';

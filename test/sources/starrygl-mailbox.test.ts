@@ -5,7 +5,12 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type PartitionData, type PartitionLoadOptions, partitionLoad, partitionSave } from 'skein/data';
+import {
+  type PartitionLoadOptions,
+  partitionLoad,
+  partitionSave,
+  type StreamPartitionData,
+} from 'skein/data';
 import { TemporalGraph } from 'skein/graph';
 import { TemporalNeighborSampler } from 'skein/sample';
 import { type GeneralModel, type PartitionAlgorithm, SharedMailBox, TemporalLoader } from 'skein/temporal';
@@ -41,11 +46,11 @@ async function save({ algo = metis, numParts = 1, features = true }: Saved = {})
   await partitionSave(join(folder, dataname), data, { algo, numParts });
 }
 
-const load = (options: Omit<PartitionLoadOptions, 'algo'> = {}): Promise<PartitionData> =>
+const load = (options: Omit<PartitionLoadOptions, 'algo'> = {}): Promise<StreamPartitionData> =>
   partitionLoad(`${folder}/${dataname}`, { algo: metis, ...options });
 
 /** The document's mailbox of a partition. */
-const mailboxOf = (pdata: PartitionData, memoryParam: MemoryParam): SharedMailBox =>
+const mailboxOf = (pdata: StreamPartitionData, memoryParam: MemoryParam): SharedMailBox =>
   // mailbox = SharedMailBox(pdata.ids.shape[0], memory_param,
   //     dim_edge_feat=pdata.edge_attr.shape[1] if pdata.edge_attr is not None else 0)
   new SharedMailBox({
@@ -54,7 +59,7 @@ const mailboxOf = (pdata: PartitionData, memoryParam: MemoryParam): SharedMailBo
     dimEdgeFeat: pdata.edgeAttr !== null ? pdata.edgeAttr.shape[1] : 0,
   });
 
-function loaderOf(pdata: PartitionData, mailbox: SharedMailBox, model: GeneralModel): TemporalLoader {
+function loaderOf(pdata: StreamPartitionData, mailbox: SharedMailBox, model: GeneralModel): TemporalLoader {
   const { neighbor, strategy } = model.config.sampling;
   const sampler = new TemporalNeighborSampler(pdata.graph, { fanouts: neighbor, strategy });
   return new TemporalLoader(pdata, { sampler, mailbox, batchSize });

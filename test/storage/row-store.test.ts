@@ -1,13 +1,12 @@
 /** One contract for every row store, then what each has of its own, under Marius's names too. */
+
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { FlatFile, InMemory, PartitionBufferStorage } from 'skein/marius';
 import {
   FileStore,
-  FlatFile,
   HotColdStore,
-  InMemory,
   MemoryStore,
-  PartitionBufferStorage,
   PartitionBufferStore,
   PartitionLayout,
   type RowArray,

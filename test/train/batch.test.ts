@@ -1,9 +1,9 @@
 /** Batch: what it starts with, what each step of its life leaves in it, and that `clear` forgets all of it. */
 import { Batch } from 'skein/marius';
 import { mul, sum } from 'skein/tensor';
-import { findNodes } from 'skein/train';
 import { DeviceError, ValueError } from 'skein/util';
 import { describe, expect, test } from 'vitest';
+import { findNodes } from '#internal/train/tasks/graph/batch/training-batch.js';
 
 /** Two edges 7 → 3 and 3 → 9, with two chunks of two negatives each. */
 function edges(train = true): Batch {

@@ -2,9 +2,10 @@
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { GraphBatcher } from 'skein/marius';
-import { type EdgeSplit, MemoryEdges, RandomEdgeSampler, RandomNegativeSampler } from 'skein/train';
+import { GraphBatcher, RandomNegativeSampler } from 'skein/marius';
+import { type EdgeSplit, RandomEdgeSampler } from 'skein/train';
 import { describe, expect, it } from 'vitest';
+import { MemoryEdges } from '#internal/train/tasks/graph/storage/edge-splits.js';
 import {
   edgeKeys,
   learned,

@@ -1,7 +1,7 @@
 /** Filtered training negatives spare training edges only: sparing held-out edges would tell the model which they are. */
-import { Batch, GraphModelStorage } from 'skein/marius';
-import { MemoryEdges, RandomNegativeSampler } from 'skein/train';
+import { Batch, GraphModelStorage, RandomNegativeSampler } from 'skein/marius';
 import { expect, it } from 'vitest';
+import { MemoryEdges } from '#internal/train/tasks/graph/storage/edge-splits.js';
 
 it('masks the training edges and competes with held-out ones', async () => {
   const storage = new GraphModelStorage({

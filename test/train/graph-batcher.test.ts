@@ -14,18 +14,14 @@ import {
   NegativeSampler,
   NeighborSampler,
   NodeSampler,
+  RandomNegativeSampler,
+  RandomNodeSampler,
 } from 'skein/marius';
 import type { SampleTime } from 'skein/sample';
 import type { TrainedRows } from 'skein/storage';
-import {
-  FileEdges,
-  KHopNeighborSampler,
-  MemoryEdges,
-  RandomEdgeSampler,
-  RandomNegativeSampler,
-  RandomNodeSampler,
-} from 'skein/train';
+import { KHopNeighborSampler, RandomEdgeSampler } from 'skein/train';
 import { describe, expect, test, vi } from 'vitest';
+import { FileEdges, MemoryEdges } from '#internal/train/tasks/graph/storage/edge-splits.js';
 import type { IdLists } from '#internal/train/tasks/links/filter-index.js';
 import { edgeKeys, memoryStorage, randomRows, scratch } from './tiny.js';
 

@@ -1,9 +1,9 @@
 /** What is learned: every decoder with every loss, ways to corrupt, regularisers, optimisers, kinds of tables. */
 
-import { SynchronousEvaluator, SynchronousTrainer } from 'skein/marius';
+import { initializeModel, SynchronousEvaluator, SynchronousTrainer } from 'skein/marius';
 import { parameter } from 'skein/nn';
 import { fromTypedArray, mul, sum } from 'skein/tensor';
-import { initializeModel, type LinkPredictionModel, type OptimizerConfig } from 'skein/train';
+import type { LinkPredictionModel, OptimizerConfig } from 'skein/train';
 import { describe, expect, test } from 'vitest';
 import { newOptimizer } from '#internal/train/tasks/graph/model/optimizers.js';
 import { numbersOf, ringRows, run, scratch, setUp, tinyConfig, writeDataset } from './tiny.js';

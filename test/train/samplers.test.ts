@@ -1,5 +1,11 @@
 /** Samplers of training: what each may draw, on the graphs of the reference tests and on a buffer with a hole. */
-import { Batch, GraphModelStorage, kHopNeighborSampler } from 'skein/marius';
+import {
+  Batch,
+  GraphModelStorage,
+  kHopNeighborSampler,
+  RandomNegativeSampler,
+  RandomNodeSampler,
+} from 'skein/marius';
 import {
   BufferedEmbeddings,
   BufferedTable,
@@ -8,17 +14,11 @@ import {
   rowSGD,
   TableFiles,
 } from 'skein/storage';
-import {
-  KHopNeighborSampler,
-  MemoryEdges,
-  type Negatives,
-  RandomEdgeSampler,
-  RandomNegativeSampler,
-  type RandomNegativeSamplerOptions,
-  RandomNodeSampler,
-} from 'skein/train';
+import { KHopNeighborSampler, type Negatives, RandomEdgeSampler } from 'skein/train';
 import { StateError, ValueError } from 'skein/util';
 import { describe, expect, test } from 'vitest';
+import { MemoryEdges } from '#internal/train/tasks/graph/storage/edge-splits.js';
+import type { RandomNegativeSamplerOptions } from '#internal/train/tasks/links/negative-sampler.js';
 import { edgeKeys, memoryStorage, randomRows, scratch } from './tiny.js';
 
 const folder = scratch();

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PreparedDataset } from 'skein/data';
-import { GraphBatcher, GraphModelStorage, type GraphModelStorageParts } from 'skein/marius';
+import { GraphBatcher, GraphModelStorage, type GraphModelStorageParts, initializeModel } from 'skein/marius';
 import {
   type BufferedTable,
   loadTensors,
@@ -19,9 +19,7 @@ import { manualSeed } from 'skein/tensor';
 import {
   type EdgeSplit,
   type InitializedStorage,
-  initializeModel,
   initializeStorage,
-  MemoryEdges,
   type Model,
   Output,
   type RunResult,
@@ -32,6 +30,7 @@ import {
 import { Random } from 'skein/util';
 import { afterAll } from 'vitest';
 import { initializeBatches } from '#internal/train/tasks/graph/initialize-model.js';
+import { MemoryEdges } from '#internal/train/tasks/graph/storage/edge-splits.js';
 
 /** A function that gives a new path in a folder that is removed after the tests. */
 export function scratch(): () => string {

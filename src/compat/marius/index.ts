@@ -12,28 +12,33 @@ export {
 export type { NeighborSamplingStrategy, NodeNeighbors } from '../../sample/index.js';
 export type { EdgeList } from '../../sample/one-hop-sampler.js';
 export {
+  FileStore as FlatFile,
+  MemoryStore as InMemory,
+  PartitionBufferStore as PartitionBufferStorage,
+} from '../../storage/index.js';
+export type { MariusOptions } from '../../train/config/types.js';
+export {
   Encoder,
   Featurizer,
   GraphStorage as GraphModelStorage,
   type GraphStorageParts as GraphModelStorageParts,
-  initializeModel,
   initializeStorage,
   LinkPredictionModel,
   LinkPredictionReporter,
   loadConfig as parseConfig,
-  type MariusOptions,
   Model,
   NodeClassificationModel,
   NodeClassificationReporter,
   ProgressReporter,
   RandomEdgeSampler,
-  RandomNegativeSampler,
-  RandomNodeSampler,
   Reporter,
   TrainingEdgeSampler as EdgeSampler,
   TrainingNegativeSampler as NegativeSampler,
   TrainingNodeSampler as NodeSampler,
 } from '../../train/index.js';
+export { RandomNodeSampler } from '../../train/tasks/graph/batch/samplers.js';
+export { initializeModel } from '../../train/tasks/graph/initialize-model.js';
+export { RandomNegativeSampler } from '../../train/tasks/links/negative-sampler.js';
 export { Batch, type BatchStatus } from './batch.js';
 export { Evaluator, PipelineEvaluator, SynchronousEvaluator } from './evaluator.js';
 /** The names that current versions of Marius have for two of these. */

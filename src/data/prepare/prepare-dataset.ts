@@ -13,7 +13,7 @@ import { checkOptionNames } from '../../util/option-names.js';
 import { Random } from '../../util/philox.js';
 import { type DatasetName, datasetNames } from '../catalogue.js';
 import type { Dataset, NodeDataset } from '../dataset.js';
-import { type LoadOptions, loadDataset } from '../load-dataset.js';
+import { type LoadDatasetOptions, loadDataset } from '../load-dataset.js';
 import type { NodeSplits } from '../node-data.js';
 import { randomNodeSplit } from '../transforms.js';
 import type { WordNet } from '../wordnet.js';
@@ -29,7 +29,7 @@ import { csvField } from './mapping-file.js';
 import { buildFolder, checkTarget } from './output-folder.js';
 import { writePrepared } from './write-prepared.js';
 
-export interface PrepareDatasetOptions extends LoadOptions {
+export interface PrepareDatasetOptions extends LoadDatasetOptions {
   /** Default: data/prepared/<name>, with -p<partitions> if there are several. */
   readonly outputDir?: string;
   /** Default 1. */

@@ -9,12 +9,12 @@ export {
   temporalDatasetNames,
 } from './load-temporal-dataset.js';
 export {
-  type PartitionData,
   type PartitionLoadOptions,
   type PartitionSaveOptions,
   partitionLoad,
   partitionSave,
   type RowSplit,
+  type StreamPartitionData,
 } from './partition-files.js';
 export { type ReadTemporalOptions, readTemporal } from './read-temporal.js';
 export type { EventArrays, NodeLabels, TemporalData } from './temporal-data.js';

@@ -1,7 +1,7 @@
 /** `loadTemporalDataset`: loads an event stream of the catalogue by name, for a temporal graph. */
 import { expected, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
-import { type LoadOptions, loadDataset } from '../load-dataset.js';
+import { type LoadDatasetOptions, loadDataset } from '../load-dataset.js';
 import { makeTemporalData } from './make-temporal-data.js';
 import type { TemporalData } from './temporal-data.js';
 
@@ -19,7 +19,7 @@ export const temporalDatasetNames: readonly TemporalDatasetName[] = [
  */
 export async function loadTemporalDataset(
   name: TemporalDatasetName,
-  options: LoadOptions = {},
+  options: LoadDatasetOptions = {},
 ): Promise<TemporalData> {
   checkOptionNames('loadTemporalDataset', options, { root: true, download: true, mirror: true });
   if (!temporalDatasetNames.includes(name)) {

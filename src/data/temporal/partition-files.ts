@@ -63,7 +63,7 @@ export interface PartitionLoadOptions {
 }
 
 /** One partition of a stream: what one worker holds. */
-export interface PartitionData {
+export interface StreamPartitionData {
   readonly algo: PartitionAlgorithm;
   readonly numParts: number;
   readonly rank: number;
@@ -145,7 +145,10 @@ export async function partitionSave(
  * const mailbox = new SharedMailBox({ numNodes: pdata.ids.length, memoryParam, dimEdgeFeat: pdata.edgeAttr?.shape[1] ?? 0 });
  * const loader = new TemporalLoader(pdata, { sampler, mailbox, batchSize: 200 });
  */
-export async function partitionLoad(root: string, options: PartitionLoadOptions): Promise<PartitionData> {
+export async function partitionLoad(
+  root: string,
+  options: PartitionLoadOptions,
+): Promise<StreamPartitionData> {
   checkOptionNames('partitionLoad', options, { algo: true, numParts: true, rank: true, features: true });
   const where = 'partitionLoad';
   const workers = launchedBy();

@@ -7,7 +7,7 @@ import { completedHandle } from '../comm/comm-checks.js';
 import type { CommArray, Communicator } from '../comm/communicator.js';
 import type { DistributedGraph } from './distributed-graph.js';
 
-export interface MemoryPlan {
+export interface ShardMemoryPlan {
   /** Peak bytes of tensors, in addition to those that exist already. */
   readonly peakBytes: number;
 }
@@ -17,12 +17,12 @@ export interface MemoryPlan {
  * what it changes (a model, an optimiser) itself: values are meaningless. Not collective.
  *
  * @example
- * const { peakBytes } = planMemory(graph, (planned, comm) => trainStep(makeModel(), planned, comm));
+ * const { peakBytes } = planShardMemory(graph, (planned, comm) => trainStep(makeModel(), planned, comm));
  */
-export function planMemory<G extends DistributedGraph>(
+export function planShardMemory<G extends DistributedGraph>(
   graph: G,
   program: (graph: G, comm: Communicator) => void,
-): MemoryPlan {
+): ShardMemoryPlan {
   return planMemoryOf([graph], ([planned], comm) => program(planned, comm));
 }
 
@@ -30,7 +30,7 @@ export function planMemory<G extends DistributedGraph>(
 export function planMemoryOf<G extends DistributedGraph>(
   graphs: readonly G[],
   program: (graphs: readonly G[], comm: Communicator) => void,
-): MemoryPlan {
+): ShardMemoryPlan {
   const [first] = graphs;
   if (first === undefined) return { peakBytes: 0 };
   const comm = silentCommunicator(first.link.comm);

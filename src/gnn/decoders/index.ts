@@ -16,7 +16,6 @@ export {
   type DecoderMethod,
   type Direction,
   EdgeDecoder,
-  EdgeDecoder as Decoder,
   type EdgeDecoderOptions,
   type EdgeScores,
   type Side,

@@ -6,7 +6,6 @@ export {
   hotness,
   hotnessPolicies,
   type SampledGraph,
-  toDrawGraph,
 } from './hotness.js';
 export {
   type FeaturePartition,

@@ -4,7 +4,6 @@ export type { ConfigFile } from './read-yaml.js';
 export type {
   EncoderConfig,
   EvaluationConfig,
-  MariusOptions,
   ModelConfig,
   OptimizerConfig,
   SkeinConfig,

@@ -1,6 +1,5 @@
 /** From a configuration and a dataset to storage and models, and what can be done with a saved run. */
 export { type EncodableRun, encodeAllNodes } from './encoded-nodes.js';
-export { initializeModel, type ModelSizes } from './initialize-model.js';
 export {
   type InitializedStorage,
   type InitializeStorageOptions,

@@ -1,10 +1,9 @@
 /**
  * Featurizers: how fixed features and trained embeddings of a node become the input of an encoder.
  */
-import { Linear, Module, type ParameterOptions } from '../../../../nn/index.js';
+import { Module } from '../../../../nn/index.js';
 import { concat, type Tensor } from '../../../../tensor/index.js';
 import { StateError } from '../../../../util/errors.js';
-import { checkOptionNames } from '../../../../util/option-names.js';
 
 export abstract class Featurizer extends Module {
   abstract override forward(nodeFeatures: Tensor | null, nodeEmbeddings: Tensor | null): Tensor;
@@ -16,21 +15,5 @@ export class ConcatFeaturizer extends Featurizer {
     const given = [nodeFeatures, nodeEmbeddings].filter((t) => t !== null);
     if (given.length === 0) throw new StateError('Featurizer: expected features or embeddings, got neither.');
     return given.length === 1 ? given[0] : concat(given, 1);
-  }
-}
-
-/** The same through a trained matrix. */
-export class LinearFeaturizer extends Featurizer {
-  readonly lin: Linear;
-  readonly #concat = new ConcatFeaturizer();
-
-  constructor(inFeatures: number, outFeatures: number, options: ParameterOptions = {}) {
-    super();
-    checkOptionNames('LinearFeaturizer', options, { dtype: true, random: true });
-    this.lin = new Linear(inFeatures, outFeatures, options);
-  }
-
-  override forward(nodeFeatures: Tensor | null, nodeEmbeddings: Tensor | null): Tensor {
-    return this.lin.forward(this.#concat.forward(nodeFeatures, nodeEmbeddings));
   }
 }
