@@ -120,7 +120,7 @@ async function memoryTable(directory: string): Promise<NamedTable> {
   const { parts, stream, config } = await openRun(directory, { command: 'export', over: 'events' });
   if (parts.mailbox === null)
     throw new ValueError(
-      `export: expected a temporal run with memory, got ${directory}, ${config.model.sections === null ? `a model of kind ${config.model.kind}` : 'whose memory.type is none'}. It has no node memory; score pairs with "${invocation()} predict".`,
+      `export: expected a temporal run with memory, got ${directory}, ${config.model.sections === null ? `a model of kind ${config.model.kind}` : 'whose memory.type is set to none'}. It has no node memory; score pairs with "${invocation()} predict".`,
     );
   const { numNodes } = stream.graph;
   const { memory } = parts.mailbox.getMemory(Int32Array.from({ length: numNodes }, (_, i) => i));

@@ -1,4 +1,4 @@
-/** Puts a batch together: pairs and their times in, roots to sample from; then, with the sample, the batch and its state. */
+/** Makes batches: from pairs and their times the roots to sample from; from the sample the batch with its memory and mail. */
 import type { TemporalGraph } from '../graph/index.js';
 import type { TemporalSample } from '../sample/index.js';
 import { gatherRows, type Tensor, tensor } from '../tensor/index.js';
@@ -7,9 +7,9 @@ import type { SharedMailBox } from './mailbox/index.js';
 import { NodeIndex } from './node-index.js';
 import { PairEncoder } from './pair-encoder.js';
 
-/** Pairs that met, or are asked about, and for each the same number of nodes that might have come instead. */
+/** Pairs of events or of a query, each with the same number of negatives. */
 export interface Pairs {
-  /** Rows of the stream; −1 for pairs that are no events. */
+  /** Rows of the stream; −1 for pairs of a query. */
   readonly eventRows: Int32Array;
   readonly src: Int32Array;
   readonly dst: Int32Array;
@@ -22,7 +22,7 @@ export interface Roots {
   readonly times: Float64Array;
 }
 
-/** Pairs with their roots and what was sampled for these. */
+/** Pairs with their roots and the sample of these. */
 export interface SampledPairs {
   readonly pairs: Pairs;
   readonly roots: Roots;
@@ -42,7 +42,7 @@ export class BatchMaker {
     this.#index = new NodeIndex(graph.numNodes);
   }
 
-  /** The events of some rows. */
+  /** Returns the events of some rows. */
   pairs(eventRows: Int32Array, negatives: Int32Array): Pairs {
     const { src, dst, time } = this.#graph;
     const count = eventRows.length;
@@ -60,7 +60,7 @@ export class BatchMaker {
     return { eventRows, ...pairs, negatives };
   }
 
-  /** Sources, destinations, negatives, each at the time of its pair. */
+  /** Returns sources, destinations and negatives, each at the time of its pair. */
   roots({ src, dst, times, negatives }: Pairs): Roots {
     const count = src.length;
     const amount = count === 0 ? 0 : negatives.length / count;
@@ -75,15 +75,15 @@ export class BatchMaker {
     return { nodes, times: at };
   }
 
-  /** The batch, with the state as it is now. */
+  /** Makes a batch with the current memory and mail. */
   make(pairs: Pairs, roots: Roots, sample: TemporalSample): TemporalBatch {
     return this.makeEach([{ pairs, roots, sample }])[0];
   }
 
-  /** Several batches, all with the state as it is now. */
+  /** Makes several batches, all with the current memory and mail. */
   makeEach(all: readonly SampledPairs[]): TemporalBatch[] {
     const found = all.map(({ roots, sample }) => {
-      // A model that samples nothing asks about its roots alone.
+      // Without sampling the nodes of a batch are its roots.
       const last = sample.snapshots.map((window) => window[window.length - 1]?.srcNodes ?? roots.nodes);
       return this.#index.unique(last);
     });
@@ -107,7 +107,7 @@ export class BatchMaker {
       srcRoots: range(0, count),
       dstRoots: range(count, 2 * count),
       negRoots: range(2 * count, roots.nodes.length),
-      // A stream that has not begun has no rows, but its events will have a width.
+      // A stream without events has no rows, but a width.
       edgeFeatures: graph.features ?? (graph.featureWidth > 0 ? new Float32Array(0) : null),
       featureWidth: graph.featureWidth,
       pairFeatures: this.#pairs === null ? null : this.#encode(this.#pairs, pairs, roots),
@@ -115,7 +115,7 @@ export class BatchMaker {
     };
   }
 
-  /** Events first, then every event's source with each of its negatives. */
+  /** Encodes the pairs of events, then every event's source with each of its negatives. */
   #encode(encoder: PairEncoder, { src, negatives }: Pairs, roots: Roots): Tensor {
     const count = src.length;
     const sources = new Int32Array(roots.nodes.length - count);
@@ -126,7 +126,7 @@ export class BatchMaker {
   }
 }
 
-/** Each element `times` times in a row. */
+/** Repeats each element `times` times in a row. */
 function repeat(rows: Int32Array, times: number): Int32Array {
   const out = new Int32Array(rows.length * times);
   for (let i = 0; i < rows.length; i++) out.fill(rows[i], i * times, (i + 1) * times);

@@ -1,10 +1,10 @@
 /**
- * How a stream is cut into batches: consecutive events, in time order.
+ * How a stream is split into batches: consecutive events, in time order.
  *
- * Random chunk scheduling (Zhou et al. 2022, TGL, algorithm 2): with `chunks` r a batch consists of r equal parts, and every
- * epoch starts with a short batch of 0 … r − 1 parts, so that the same events do not always share a batch. With `tieGroups` a
- * boundary moves forward until the time changes: events of one instant are never told apart by their order. With `windowOf` a
- * batch also ends where a window of time does.
+ * Random chunk scheduling (Zhou et al. 2022, TGL, algorithm 2): with `chunks` r a batch consists of r equal chunks, and every epoch
+ * starts with a short batch of 0 … r − 1 chunks, so that the same events do not always share a batch. With `tieGroups` a boundary
+ * moves forward until the time changes, so that the order of events of one time has no effect. With `windowOf` a batch also ends at
+ * the end of a time window.
  */
 import { checkInteger, expected, ValueError } from '../util/errors.js';
 import { checkOptionNames } from '../util/option-names.js';
@@ -12,16 +12,16 @@ import { Random } from '../util/philox.js';
 
 export interface BatchRowsOptions {
   readonly batchSize: number;
-  /** Parts of a batch for random chunk scheduling; 1 = batches begin at the first event. */
+  /** Chunks per batch for random chunk scheduling; 1 = batches begin at the first event. */
   readonly chunks?: number;
-  /** Never split events of one time between batches (the default): else the second half knows of the first. */
+  /** Never split events of one time between batches (the default): otherwise the second half sees the first. */
   readonly tieGroups?: boolean;
   readonly seed?: number;
-  /** The number of the window that a time lies in, for models in discrete time: no batch reaches into the next one. */
+  /** Returns the number of the window of a time, for models in discrete time: no batch spans two windows. */
   readonly windowOf?: (time: number) => number;
 }
 
-/** Positions at which batches begin, with the end: batch i has the rows boundaries[i] … boundaries[i + 1]. */
+/** Returns the positions at which batches begin, with the end: batch i has the rows boundaries[i] … boundaries[i + 1] − 1. */
 export function batchBoundaries(
   times: (position: number) => number,
   count: number,
@@ -61,7 +61,7 @@ export function batchBoundaries(
   return Int32Array.from(boundaries);
 }
 
-/** The first position after `from` that lies in another window. */
+/** Returns the first position after `from` that is in another window. */
 function endOfWindow(
   times: (position: number) => number,
   count: number,
@@ -74,5 +74,5 @@ function endOfWindow(
   return end;
 }
 
-/** Keeps these draws apart from others with the same seed. */
+/** Separates these draws from others with the same seed. */
 const chunkStream = 0x63686e6b;

@@ -1,9 +1,9 @@
 /**
- * A batch of events with all that a model needs to score it: who met whom when, whom they might have met instead, the
- * sampled past of each of them, and the state of every node that appears.
+ * A batch of events with all inputs of a model: sources, destinations and times, negatives, the sampled past of each of them, and
+ * memory and mail of every node.
  *
- * Roots are the (node, time) pairs to embed, each once; `srcRoots`, `dstRoots` and `negRoots` say which root an event's
- * ends and its negatives are, so that a negative takes the same path as a positive.
+ * Roots are the (node, time) pairs to embed; `srcRoots`, `dstRoots` and `negRoots` are the roots of the events' ends and of their
+ * negatives, so that negatives take the same path as positives.
  */
 import type { TemporalHop } from '../sample/temporal-hop.js';
 import type { Tensor } from '../tensor/index.js';
@@ -15,9 +15,9 @@ export interface TemporalBatch {
   readonly src: Int32Array;
   readonly dst: Int32Array;
   readonly times: Float64Array;
-  /** [B·q], those of event i at i·q. */
+  /** [B·q], those of event i from i·q on. */
   readonly negatives: Int32Array;
-  /** Hop 0 lies next to the roots; its destinations are the roots. */
+  /** The destinations of hop 0 are the roots. */
   readonly hops: readonly TemporalHop[];
   /** With `history` > 1: hops of every window, the latest window first; `hops` is the first of them. */
   readonly snapshots: readonly (readonly TemporalHop[])[];
@@ -37,6 +37,6 @@ export interface TemporalBatch {
   /** Features of the events so far, row-major by event row; null without. */
   readonly edgeFeatures: Float32Array | null;
   readonly featureWidth: number;
-  /** What the ends of each event, then each event's source and negatives, have to do with each other [B + B·q, width]. */
+  /** Features of pairs: the ends of each event, then each event's source with its negatives [B + B·q, width]. */
   readonly pairFeatures?: Tensor | null;
 }

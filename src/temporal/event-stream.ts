@@ -1,4 +1,4 @@
-/** The part of a temporal graph that negatives and baselines read: who met whom when, in order of time. */
+/** The columns of a temporal graph that negatives and baselines read: sources, destinations and times, in order of time. */
 import { expected, ValueError } from '../util/errors.js';
 
 export interface EventStream {
@@ -9,13 +9,13 @@ export interface EventStream {
   readonly time: Float64Array;
 }
 
-/** The parts of a stream on which a model is fitted, chosen and evaluated. */
-export type TemporalPart = 'train' | 'validation' | 'test';
+/** The splits of a stream. */
+export type StreamSplit = 'train' | 'validation' | 'test';
 
-/** All parts, in order of time. */
-export const temporalParts: readonly TemporalPart[] = ['train', 'validation', 'test'];
+/** All splits, in order of time. */
+export const streamSplits: readonly StreamSplit[] = ['train', 'validation', 'test'];
 
-/** Node ids, each once, ascending. */
+/** Returns the distinct node ids, ascending. */
 export function distinctIds(where: string, ids: ArrayLike<number>, numNodes: number): Int32Array {
   const present = new Uint8Array(numNodes);
   let count = 0;

@@ -1,4 +1,4 @@
-/** Temporal graphs: state of nodes, models, negatives, metrics, baselines. Runs in browsers. */
+/** Temporal graphs: memory and mail of nodes, models, negatives, metrics, baselines. Runs in browsers. */
 
 export * from './baselines/index.js';
 export type { TemporalBatch } from './batch.js';

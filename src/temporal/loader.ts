@@ -95,7 +95,7 @@ export class TemporalLoader implements TemporalBatches<TemporalBatch> {
     return Math.max(0, this.boundaries(epoch).length - 1);
   }
 
-  /** The batches of an epoch, from batch `from` on. */
+  /** Yields the batches of an epoch, from batch `from` on. */
   async *epoch(epoch: number, from = 0): AsyncGenerator<TemporalBatch> {
     const boundaries = this.boundaries(epoch);
     const count = boundaries.length - 1;
@@ -118,7 +118,7 @@ export class TemporalLoader implements TemporalBatches<TemporalBatch> {
     return this.#maker.make(pairs, roots, this.#options.sampler.sample(roots, at));
   }
 
-  /** Sampling begins before this returns. */
+  /** Samples a batch; sampling starts before this returns. */
   async #start(boundaries: Int32Array, epoch: number, step: number): Promise<SampledPairs> {
     const [begin, end] = [boundaries[step], boundaries[step + 1]];
     const { pairs, roots } = this.#prepare(this.#rows?.slice(begin, end) ?? range(begin, end), epoch);

@@ -1,6 +1,6 @@
-/** Which nodes appear in a batch, each once in the order of first appearance, and where in that list each row's node is. */
+/** Finds the distinct nodes of a batch, in the order of first appearance, and the position of each row's node in that list. */
 export class NodeIndex {
-  /** Position of a node in the list under way, plus the list's own offset; older lists lie below it. */
+  /** Position of a node in the current list, plus the offset of that list; entries below the offset belong to older lists. */
   #stamps: Float64Array;
   #base = 1;
 
@@ -22,7 +22,7 @@ export class NodeIndex {
     return { nodes: found.slice(0, count), positions };
   }
 
-  /** Places the nodes of a list after the `count` that are found; returns how many there are then. */
+  /** Appends the new nodes of a list to the `count` found so far; returns the new count. */
   #place(list: Int32Array, at: Int32Array, found: Int32Array, count: number): number {
     const base = this.#base;
     let stamps = this.#stamps;
@@ -41,7 +41,7 @@ export class NodeIndex {
     return next;
   }
 
-  /** Streams may bring new nodes. */
+  /** Makes room for new nodes of the stream. */
   #grow(size: number): Float64Array {
     const grown = new Float64Array(Math.max(size, this.#stamps.length * 2));
     grown.set(this.#stamps);

@@ -1,9 +1,9 @@
 /**
- * A trained model on a living stream: events come in, pairs are scored now.
+ * A trained model on a live stream: appends events and scores pairs.
  *
- * Appending only puts events into the graph, which takes a microsecond each; neighbours are fresh at once. Memory is a
- * chain in which every event depends on the ones before, so it costs a pass of the model: `advance` takes waiting events
- * into it in batches, as training did. A score is of the state as it stands; `advance()` first makes that current.
+ * Appending only adds events to the graph, which takes a microsecond per event; neighbours are current immediately. In memory every
+ * event depends on the ones before, so an update is a pass of the model: `advance` commits pending events in batches, as training
+ * did. A score uses the memory as it is; call `advance()` first to make it current.
  */
 import type { Appended, TemporalEvents, TemporalGraph } from '../graph/index.js';
 import type { TemporalNeighborSampler } from '../sample/index.js';
@@ -16,9 +16,9 @@ export interface OnlineOptions {
   readonly graph: TemporalGraph;
   readonly sampler: TemporalNeighborSampler;
   readonly runtime: ScoringSteps;
-  /** Events of one pass of the model over memory. Default 200. */
+  /** Events per pass of the model over memory. Default 200. */
   readonly batchSize?: number;
-  /** Events that memory has already taken in: those of the graph unless told otherwise. */
+  /** Events that memory already contains; default: those of the graph. */
   readonly stateRows?: number;
   /** As the loader's. */
   readonly pairDepth?: number;
@@ -60,15 +60,15 @@ export class OnlineScorer {
     this.#stateRows = checkInteger('OnlineScorer', 'stateRows', options.stateRows ?? rows, 0, rows);
   }
 
-  /** Events that memory does not know yet. */
+  /** Events that are not in memory yet. */
   get numWaiting(): number {
     return this.#runtime.state === null ? 0 : this.graph.numEvents - this.#stateRows;
   }
 
-  /** Adds events; refused as a whole when one of them is wrong. */
+  /** Adds events; throws and adds none if one of them is wrong. */
   append(events: TemporalEvents): Appended {
     const { state } = this.#runtime;
-    // Room for new nodes first: an event whose nodes find none must not be in the stream.
+    // Make room for new nodes first: an event whose nodes have no row must not be in the stream.
     const needed = mostNode(events) + 1;
     if (state !== null && this.graph.growsNodes) {
       if (state.grow === undefined && needed > this.graph.numNodes)
@@ -87,8 +87,8 @@ export class OnlineScorer {
   }
 
   /**
-   * Takes about `most` waiting events into memory, in batches; returns how many. Events of one moment are not split, so it
-   * may be more.
+   * Commits about `most` pending events to memory, in batches; returns their number. Events of one time are not split, so there may
+   * be more.
    */
   advance(most = Number.POSITIVE_INFINITY): number {
     let done = 0;
@@ -104,8 +104,8 @@ export class OnlineScorer {
   }
 
   /**
-   * How likely each source meets its destination at time `t` (by default now: just after the last event), as logits;
-   * of a baseline numbers whose order counts. One source is taken for all destinations, and one time for all pairs. A number is a list of one.
+   * Scores pairs at time `t` (default: just after the last event) as logits; a baseline returns numbers of which only the order has a
+   * meaning. A single source is used for all destinations, and a single time for all pairs. A number is a list of one.
    */
   score(
     from: number | ArrayLike<number>,
@@ -124,7 +124,7 @@ export class OnlineScorer {
       typeof t === 'object'
         ? Float64Array.from({ length: count }, (_, i) => this.#time(t[i]))
         : Float64Array.of(t === undefined ? this.#now() : this.#time(t));
-    // A source at several times is as many questions.
+    // A source at several times is embedded at each of them.
     const sources = times.length > 1 && src.length === 1 ? new Array<number>(count).fill(src[0]) : src;
     const scores = count > 0 ? this.#score(sources, dst, times) : new Float32Array(0);
     this.#latencies.add(performance.now() - started);
@@ -134,7 +134,7 @@ export class OnlineScorer {
   #score(src: ArrayLike<number>, dst: ArrayLike<number>, times: Float64Array): ScoreArray {
     const sources = Int32Array.from({ length: src.length }, (_, i) => this.#node('src', src, i));
     const others = Int32Array.from({ length: dst.length }, (_, i) => this.#node('dst', dst, i));
-    // One source is embedded once: the first destination is its partner, the others what might have come instead.
+    // A single source is embedded once: the first destination is the positive, the others are negatives.
     const own = sources.length;
     const pairs = {
       eventRows: new Int32Array(own).fill(-1),
@@ -152,12 +152,12 @@ export class OnlineScorer {
     return scores;
   }
 
-  /** Of the calls of `score` so far; the last 100,000 of them. */
+  /** Latency of the last 100,000 calls of `score`. */
   latency(): Latency {
     return this.#latencies.percentiles();
   }
 
-  /** So many waiting events, and the rest of the last one's moment: else the second half would know of the first. */
+  /** Returns the end of `most` pending events, extended to all events of the last one's time: otherwise the rest would see the first. */
   #momentEnd(count: number): number {
     const { time, numEvents } = this.graph;
     let end = this.#stateRows + count;
@@ -165,12 +165,12 @@ export class OnlineScorer {
     return end - this.#stateRows;
   }
 
-  /** Draws follow from node and moment alone: asked twice, a question has one answer. */
+  /** Draws depend on node and time alone, so that repeated queries have equal results. */
   #sample(roots: { readonly nodes: Int32Array; readonly times: Float64Array }) {
     return this.#sampler.sample(roots, { epoch: 0, step: 0 });
   }
 
-  /** Events at one moment do not see each other; the moment after the last sees all. */
+  /** Events of one time do not see each other; a query just after the last event sees all. */
   #now(): number {
     const { lastTime } = this.graph;
     if (lastTime === Number.NEGATIVE_INFINITY) return 0;
@@ -178,7 +178,7 @@ export class OnlineScorer {
     return lastTime + step;
   }
 
-  /** Memory cannot go back: it would answer with what happened later. */
+  /** Rejects times before the memory, which contains later events. */
   #time(t: number): number {
     checkNumber('score', 't', t, -1.7e38, 1.7e38);
     const known = this.#runtime.state === null || this.#stateRows === 0;
@@ -194,7 +194,7 @@ export class OnlineScorer {
   }
 }
 
-/** The largest id that looks like one; what is wrong with the others is found when they are appended. */
+/** Returns the largest valid id; appending reports the others. */
 function mostNode({ src, dst }: TemporalEvents): number {
   let most = -1;
   for (const ids of [src, dst] as readonly ArrayLike<number>[])

@@ -1,15 +1,15 @@
 /**
- * What two nodes have to do with each other, and how active each is, read off their latest events: whether, when, how often
- * and how long ago they met among the last `depth` events of either, and how long ago each one's 1st, 4th, 16th and 64th
- * latest event was. Models that embed each node for itself cannot see the first; most links of real streams are repeats.
+ * Encodes how two nodes are related and how active each is, from their latest events: whether, when, how often and how long ago they
+ * met among the last `depth` events of either, and how long ago each one's 1st, 4th, 16th and 64th latest event was. Models that
+ * embed each node separately cannot see the former; most links of real streams are repeats.
  *
- * Only events strictly before the time of the question count, as everywhere. (The idea of encoding a pair by the
- * appearances of one node in the other's past is that of CAWN and DyGFormer: Yu et al., NeurIPS 2023.)
+ * Only events strictly before the query time are used. (Encoding a pair by the appearances of one node in the other's past is the
+ * idea of CAWN and DyGFormer: Yu et al., NeurIPS 2023.)
  */
 import type { TemporalGraph } from '../graph/index.js';
 import { checkInteger } from '../util/errors.js';
 
-/** Numbers of one side: met, how long ago, how often, share, events since; then the ages and the count of the node. */
+/** Features of one side: met, how long ago, how often, fraction, events since; then the ages and the count of the node. */
 const meetingWidth = 5;
 const ages = [1, 4, 16, 64] as const;
 const activityWidth = ages.length + 2;
@@ -18,7 +18,7 @@ const activityWidth = ages.length + 2;
 const scale = 0.1;
 
 export class PairEncoder {
-  /** Numbers for each pair. */
+  /** Features per pair. */
   static readonly width = 2 * (meetingWidth + activityWidth);
   readonly depth: number;
   readonly #graph: TemporalGraph;
@@ -46,7 +46,7 @@ export class PairEncoder {
     return out;
   }
 
-  /** What `node`'s past says about `other` and about itself. */
+  /** Writes the features of `other` in the past of `node`, and of `node` itself. */
   #side(
     { starts, neighbors, rows, time }: ReturnType<TemporalGraph['moment']>,
     node: number,
@@ -75,7 +75,7 @@ export class PairEncoder {
     const activity = at + meetingWidth;
     for (let a = 0; a < ages.length; a++) {
       const k = past - ages[a];
-      // Events that never were are long ago.
+      // Missing events count as long ago.
       out[activity + a] = k < 0 ? 2 : scale * Math.log1p(t - time[rows[start + k]]);
     }
     out[activity + ages.length] = past === 0 ? 1 : 0;
@@ -83,7 +83,7 @@ export class PairEncoder {
   }
 }
 
-/** Entries of a slice with a row below `cutoff`; free entries have rows beyond all others. */
+/** Counts the entries of a slice with a row below `cutoff`; the rows of free entries are above all others. */
 function pastCount(rows: Int32Array, start: number, cutoff: number): number {
   let low = 0;
   for (let high = rows[start - 1]; low < high; ) {

@@ -1,10 +1,9 @@
 /**
- * One step of a temporal model. The order is fixed here and nowhere else: the batch brings the state as it was before its
- * first event → memory is updated in copies → roots are embedded → pairs are scored → loss, gradients, step → the change is
- * committed. So no event of a batch reaches a score of that batch through memory, and the updater learns from the next batch
- * on which a node appears.
+ * One step of a temporal model. Only this file fixes the order: the batch has memory and mail from before its first event → memory is
+ * updated in copies → roots are embedded → pairs are scored → loss, gradients, step → the delta is committed. So no event of a batch
+ * affects a score of that batch through memory, and the updater gets gradients from the next batch with the same node.
  *
- * Only the two ends of real events change state; negatives take the same path and write nothing. A step that fails commits
+ * Only the two ends of real events change memory and mail; negatives take the same path and write nothing. A step that fails commits
  * nothing.
  */
 
@@ -20,7 +19,7 @@ import type { TemporalOutput } from './models/output.js';
 import { finiteScores, pairLoss, type ScoringSteps, type StepResult } from './steps.js';
 import type { CommittedState } from './temporal-state.js';
 
-/** Embeds the roots of a batch, says what their memory has become, and scores pairs of them. */
+/** Embeds the roots of a batch, returns their updated memory, and scores pairs of them. */
 export interface TemporalModel extends Module {
   /** Width of embeddings; needed where they are used for more than scores. */
   readonly dimOut?: number;
@@ -31,7 +30,7 @@ export interface TemporalModel extends Module {
   loss?(scores: EdgeScores, batch: TemporalBatch): Tensor;
 }
 
-/** Moves the parameters of the model. */
+/** Updates the parameters of the model. */
 export interface StepOptimizer {
   zeroGrad(): void;
   step(): void;
@@ -39,7 +38,7 @@ export interface StepOptimizer {
 
 export interface TemporalRuntimeOptions {
   readonly model: TemporalModel;
-  /** Memory and mail; null or absent for models without. */
+  /** Memory and mail; null or absent for models without memory. */
   readonly mailbox?: SharedMailBox | null;
   /** Any other state that events change, in place of a mailbox. */
   readonly state?: CommittedState | null;
@@ -49,7 +48,7 @@ export interface TemporalRuntimeOptions {
   readonly maxGradNorm?: number;
   /** A mail's own half is the embedding in place of the memory. */
   readonly useSrcEmb?: boolean;
-  /** The other end's half is. */
+  /** The other end's half is the embedding in place of the memory. */
   readonly useDstEmb?: boolean;
 }
 
@@ -82,7 +81,7 @@ export class TemporalRuntime implements ScoringSteps {
     this.#maxGradNorm = options.maxGradNorm ?? 0;
   }
 
-  /** Learns from a batch, then commits it. */
+  /** Trains on a batch, then commits it. */
   train(batch: TemporalBatch): StepResult {
     const optimizer = this.#optimizer;
     if (optimizer === null)
@@ -96,7 +95,7 @@ export class TemporalRuntime implements ScoringSteps {
       const step = finiteScores(loss, scores);
       const { state } = this;
       const delta = state?.prepare(batch, () => out);
-      // What will be refused must not have moved the parameters.
+      // A delta that will be rejected must not have changed the parameters.
       state?.check?.(delta);
       optimizer.zeroGrad();
       backward(loss);
@@ -109,21 +108,21 @@ export class TemporalRuntime implements ScoringSteps {
 
   /** Scores a batch without learning, then commits it. */
   evaluate(batch: TemporalBatch): StepResult {
-    return this.#judge(batch, true);
+    return this.#scoreBatch(batch, true);
   }
 
   /** Scores a batch and changes nothing. */
   score(batch: TemporalBatch): StepResult {
-    return this.#judge(batch, false);
+    return this.#scoreBatch(batch, false);
   }
 
-  /** Takes events into the state without scoring them. */
+  /** Commits a batch without scoring it. */
   observe(batch: TemporalBatch): void {
     if (this.state === null) return;
     noGrad(() => scope(() => this.#commit(batch, () => this.#mode(false).model.forward(batch))));
   }
 
-  /** Embeddings of the sources of a batch, each at the time of its event, row by row [B·d]; then commits it. */
+  /** Returns the embeddings of the sources of a batch, each at the time of its event, row-major [B·d]; then commits it. */
   embed(batch: TemporalBatch): Float32Array {
     return noGrad(() =>
       scope(() => {
@@ -135,7 +134,7 @@ export class TemporalRuntime implements ScoringSteps {
     );
   }
 
-  #judge(batch: TemporalBatch, commit: boolean): StepResult {
+  #scoreBatch(batch: TemporalBatch, commit: boolean): StepResult {
     return noGrad(() =>
       scope(() => {
         const out = this.#mode(false).model.forward(batch);
@@ -146,7 +145,7 @@ export class TemporalRuntime implements ScoringSteps {
     );
   }
 
-  /** Switches only where it must: going through all modules costs more than a small batch. */
+  /** Switches only when necessary: a pass over all modules costs more than a small batch. */
   #mode(training: boolean): this {
     if (this.model.training !== training) this.model.train(training);
     return this;

@@ -1,4 +1,4 @@
-/** What runtimes share: the loss of a batch, scores that can be trusted, and the change that its events make. */
+/** Functions that runtimes share: the loss of a batch, the check of scores, and the delta of the events. */
 import { kernels } from '../native/index.js';
 import { bceWithLogits } from '../nn/index.js';
 import { add, full, noGrad, type Tensor } from '../tensor/index.js';
@@ -9,43 +9,43 @@ import type { StateDelta } from './mailbox/rows.js';
 import type { MemoryOutput, TemporalOutput } from './models/output.js';
 import type { TemporalState } from './temporal-state.js';
 
-/** Scores as they are computed: rounding would make ties. */
+/** Scores in the precision of their computation: rounding would make ties. */
 export type ScoreArray = Float32Array | Float64Array;
 
-/** What came of a batch. */
+/** Result of a batch. */
 export interface ScoredStep {
   /** Mean over events; 0 where nothing was scored. */
   readonly loss: number;
-  /** Scores of the events [B]: of a network logits, of a baseline numbers whose order counts. */
+  /** Scores of the events [B]: logits of a network; of a baseline, numbers of which only the order has a meaning. */
   readonly positive: ScoreArray;
   /** Scores of their negatives [B·q]. */
   readonly negative: ScoreArray;
 }
 
-/** That of a network. */
+/** Result of a batch of a network. */
 export interface StepResult extends ScoredStep {
   readonly positive: Float32Array;
   readonly negative: Float32Array;
 }
 
-/** What a part of the work is: the events of a step, all of them, whoever computes which. */
+/** The events of a step, of all workers. */
 export interface EventBatch {
   /** Rows of the stream. */
   readonly eventRows: Int32Array;
 }
 
-/** Trains on batches of a kind and judges them. */
+/** Trains on batches of type B and evaluates them. */
 export interface TemporalSteps<B extends EventBatch> {
   train(batch: B): Pick<StepResult, 'loss'>;
   /** Scores a batch, then commits it. */
   evaluate(batch: B): ScoredStep;
   /** Commits a batch. */
   observe(batch: B): void;
-  /** Embeddings of the sources of a batch, row by row; then commits it. */
+  /** Returns the embeddings of the sources of a batch, row-major; then commits it. */
   embed(batch: B): Float32Array;
 }
 
-/** What one process trains and scores with; an `OnlineScorer` needs no more. */
+/** Training and scoring in one process; what an `OnlineScorer` needs. */
 export interface ScoringSteps extends TemporalSteps<TemporalBatch> {
   /** Null where events change nothing. */
   readonly state: TemporalState | null;
@@ -55,7 +55,7 @@ export interface ScoringSteps extends TemporalSteps<TemporalBatch> {
   score(batch: TemporalBatch): ScoredStep;
 }
 
-/** Goes through a stream in batches of a kind. */
+/** Yields a stream in batches of type B. */
 export interface TemporalBatches<B extends EventBatch> {
   readonly numEvents: number;
   epoch(epoch: number, from?: number): AsyncGenerator<B>;
@@ -69,7 +69,7 @@ export interface MailOptions {
   readonly useDstEmb: boolean;
 }
 
-/** Mean over events that a logit is of the wrong sign, with those of their negatives. */
+/** Binary cross-entropy of the events plus that of their negatives. */
 export function pairLoss({ positive, negative }: { positive: Tensor; negative: Tensor }): Tensor {
   return add(bceWithLogits(positive, like(positive, 1)), bceWithLogits(negative, like(negative, 0)));
 }
@@ -78,7 +78,7 @@ function like(scores: Tensor, value: number): Tensor {
   return full(scores.shape, value, { dtype: scores.dtype as 'f32' });
 }
 
-/** Copies of scores, refused when they are not finite: neither parameters nor state may learn from such a step. */
+/** Copies scores; throws if they are not finite, so that neither parameters nor memory change in such a step. */
 export function finiteScores(
   loss: Tensor | null,
   { positive, negative }: { positive: Tensor; negative: Tensor },
@@ -97,7 +97,7 @@ export function finiteScores(
   return { loss: loss === null ? 0 : loss.item(), ...step };
 }
 
-/** What the events of the batch change: memory of their ends, and the mail they leave. */
+/** Returns the delta of a batch: memory of the ends of its events, and their mail. */
 export function stateDelta(
   mailbox: SharedMailBox,
   batch: TemporalBatch,
@@ -106,14 +106,14 @@ export function stateDelta(
 ): StateDelta {
   const out = withMemory(output);
   const { srcRoots, dstRoots, src, dst, times, eventRows, hops } = batch;
-  const ends = both(srcRoots, dstRoots);
+  const ends = concat(srcRoots, dstRoots);
   return noGrad(() => {
     const memory = out.stateOf(ends);
     const change = mailbox.getUpdateMemory(
-      both(src, dst),
+      concat(src, dst),
       memory,
       out.timeOf(ends),
-      both(eventRows, eventRows),
+      concat(eventRows, eventRows),
     );
     const mail = mailbox.getUpdateMail({
       ...{ src, dst, times, eventRows, memory, srcRoots, dstRoots },
@@ -132,7 +132,7 @@ function withMemory(output: TemporalOutput): MemoryOutput {
   );
 }
 
-function both(a: Int32Array, b: Int32Array): Int32Array {
+function concat(a: Int32Array, b: Int32Array): Int32Array {
   const joined = new Int32Array(a.length + b.length);
   joined.set(a);
   joined.set(b, a.length);

@@ -6,32 +6,32 @@ import type { TypedArray } from '../native/index.js';
 import type { TemporalBatch } from './batch.js';
 import type { TemporalOutput } from './models/output.js';
 
-/** State as plain arrays (Float32Array, Float64Array, Int32Array) and, beside them, values that survive JSON. */
+/** State as plain arrays (Float32Array, Float64Array, Int32Array), with values that can be written as JSON. */
 export interface StateSnapshot {
   readonly arrays: Readonly<Record<string, TypedArray>>;
   readonly [key: string]: unknown;
 }
 
 export interface TemporalState {
-  /** What checkpoints call it: a word of letters. */
+  /** Its name in checkpoints: letters only. */
   readonly name: string;
   readonly bytes: number;
-  /** Forgets all events, and nothing that was learned. */
+  /** Removes all events; learned parameters stay. */
   reset(): void;
   snapshot(): StateSnapshot;
-  /** Becomes what the snapshot was taken of; one that does not fit is refused and changes nothing. */
+  /** Restores a snapshot; one that does not fit throws and changes nothing. */
   restore(saved: StateSnapshot): void;
   /** Makes room for nodes with numbers below `numNodes`; absent: nodes are fixed. */
   grow?(numNodes: number): void;
-  /** Writes what waits, at the end of an epoch. */
+  /** Commits pending changes, at the end of an epoch. */
   drain?(): void;
 }
 
-/** State that a `TemporalRuntime` commits to: the change of a batch is made first, then written as a whole. */
+/** State that a `TemporalRuntime` commits to: the delta of a batch is prepared first, then written as a whole. */
 export interface CommittedState<Delta = unknown> extends TemporalState {
-  /** What the events of a batch change. Writes nothing. `output` gives what the model made of the batch. */
+  /** Returns the delta of a batch and writes nothing. `output` runs the model on the batch. */
   prepare(batch: TemporalBatch, output: () => TemporalOutput): Delta;
-  /** Refuses what `commit` would refuse, before parameters move. */
+  /** Throws what `commit` would throw, before parameters change. */
   check?(delta: Delta): void;
   commit(delta: Delta): void;
 }

@@ -93,7 +93,7 @@ function randomInput(
   };
 }
 
-/** The same destinations in another order, or a few of them. */
+/** Returns the destinations in another order, or some of them. */
 function pick(input: AttentionInput, order: readonly number[]): AttentionInput {
   const { hop } = input;
   const edges = order.flatMap((i) => Array.from(hop.spans.keys()).slice(hop.indptr[i], hop.indptr[i + 1]));

@@ -1,4 +1,4 @@
-/** What must be saved so that scores go on with the same bits, and that leaving any of it out is noticed. */
+/** Checkpoints: scores continue with the same bits, and a missing array is an error. */
 import { Adam } from 'skein/nn';
 import { GeneralModel, type MailBoxSnapshot, TemporalRuntime } from 'skein/temporal';
 import { manualSeed, randomState, setRandomState } from 'skein/tensor';
@@ -106,7 +106,7 @@ test('check 18: without the mail, the clock or the random numbers the next score
   expect(await after(() => undefined, false), 'random').not.toEqual(wanted);
 });
 
-test('check 18: a snapshot that lacks the mail is refused by name, and nothing is restored', async () => {
+test('check 18: a snapshot that lacks the mail is rejected with an error that names it, and nothing is restored', async () => {
   const trained = newTraining(families.tgn);
   await trainOn(trained, 0, 3);
   const snapshot = trained.mailbox!.snapshot();

@@ -8,7 +8,7 @@ import { parseTemporalConfig } from '#internal/temporal/config/parse.js';
 
 type Document = Record<string, Record<string, unknown>[]>;
 
-/** What makes each model itself. */
+/** The characteristic settings of each model. */
 const wanted: Readonly<Record<string, Record<string, unknown>>> = {
   tgn: {
     sampling: { layer: 1, neighbor: [10], strategy: 'recent' },
@@ -99,8 +99,8 @@ describe('check 20: every key is used, warned about or refused', () => {
 
   test.each<[string, string, Record<string, unknown>, string]>([
     ['tgn', 'memory', { attention_head: 4 }, 'a gru updater has no heads'],
-    ['tgat', 'memory', { mailbox_size: 10 }, 'memory.type is none'],
-    ['tgat', 'memory', { memory_update: 'rnn' }, 'memory.type is none'],
+    ['tgat', 'memory', { mailbox_size: 10 }, 'memory.type is set to none'],
+    ['tgat', 'memory', { memory_update: 'rnn' }, 'memory.type is set to none'],
     ['jodie', 'gnn', { att_head: 4 }, 'arch identity has no attention'],
     ['jodie', 'train', { dropout: 0.1 }, 'nothing in this model is dropped'],
     ['jodie', 'sampling', { neighbor: [10] }, 'nothing is sampled'],

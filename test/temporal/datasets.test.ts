@@ -41,7 +41,7 @@ describe('event datasets', () => {
     expect(events.types?.length).toBe(506_550);
   });
 
-  test('a name that is none', async () => {
+  test('an unknown name', async () => {
     const wrong = loadTemporalDataset('wiki' as 'wikipedia');
     await expect(wrong).rejects.toThrow('expected one of wikipedia, collegemsg, mathoverflow');
   });

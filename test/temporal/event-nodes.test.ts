@@ -1,4 +1,4 @@
-/** What files call their nodes: there and back for every format. */
+/** Node ids of files: from ids to numbers and back, for every format. */
 import { readTemporal } from 'skein/data';
 import { ValueError } from 'skein/util';
 import { describe, expect, test } from 'vitest';

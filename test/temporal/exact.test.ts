@@ -5,7 +5,7 @@ import { noGrad } from 'skein/tensor';
 import { afterEach, describe, expect, test } from 'vitest';
 import { families, makeEvents, makeRig, type Rig } from './stream.js';
 
-/** What the events of one slice change. */
+/** Returns the delta of the events of one slice. */
 function deltaOf({ model, mailbox }: Rig, batch: TemporalBatch): StateDelta {
   const { src, dst, times, eventRows, srcRoots, dstRoots, hops } = batch;
   const ends = Int32Array.from([...srcRoots, ...dstRoots]);

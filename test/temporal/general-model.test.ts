@@ -175,7 +175,7 @@ describe('state', () => {
     expect(() => none.stateOf(Int32Array.of(0))).toThrow(/memory.type none/);
   });
 
-  test('a batch without state, features or the right hops is refused by name', () => {
+  test('a batch without state, features or the right hops is rejected with an error that names them', () => {
     const config = configOf('tgn');
     const model = build(config);
     const batch = smallBatch({ config, dimEdge });

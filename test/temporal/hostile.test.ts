@@ -1,4 +1,4 @@
-/** What a caller can do wrong with memory that kernels read: named errors, nothing half done, no crash. */
+/** Wrong arrays in memory that kernels read: errors that name the cause, no partial change, no crash. */
 import { TemporalGraph } from 'skein/graph';
 import { TemporalNeighborSampler } from 'skein/sample';
 import {

@@ -286,7 +286,7 @@ describe('looking ahead', () => {
       expect(unhandled).toEqual([]);
     });
 
-    test('of a batch that nobody asks for are not heard of', async () => {
+    test('of a batch that is never requested are not thrown', async () => {
       const loader = plainLoader({ negatives: failing(15), tieGroups: false });
       for await (const batch of loader.epoch(0)) {
         expect(batch.eventRows[0]).toBe(0);

@@ -1,4 +1,4 @@
-/** A trained model on a living stream: the scores of an evaluation, new nodes, refused questions, latencies. */
+/** A trained model on a live stream: the scores of an evaluation, new nodes, rejected queries, latencies. */
 import { TemporalGraph } from 'skein/graph';
 import { TemporalNeighborSampler } from 'skein/sample';
 import { type GeneralModel, OnlineScorer, SharedMailBox, TemporalRuntime } from 'skein/temporal';

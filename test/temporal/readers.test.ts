@@ -235,7 +235,7 @@ describe('TGL', () => {
 });
 
 describe('finding the file', () => {
-  test('what is not there, and what is none of the formats', async () => {
+  test('missing files, and files of no known format', async () => {
     await expect(readTemporal('/nowhere/events.txt')).rejects.toThrow(StorageError);
     await expect(readTemporal(makeFile('a.txt', 'hello world\n'))).rejects.toThrow(
       'a.txt:1: expected a line of one of the formats jodie, tgn, tgl, snap, csv, got "hello world"',

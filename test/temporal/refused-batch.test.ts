@@ -62,7 +62,7 @@ describe.each(ways)('%s', (way) => {
     }
   });
 
-  test('times before those of memory, and times that are none', async () => {
+  test('times before those of memory, and times that are not finite', async () => {
     const { rig, batch } = await warmed();
     refuses(rig, { ...batch, times: batch.times.map(() => -1) }, way, /a time of at least/);
     refuses(rig, { ...batch, times: batch.times.map(() => Number.NaN) }, way, /finite time/);
@@ -109,7 +109,7 @@ test('events of the second epoch without a reset', async () => {
   rig.runtime.evaluate(again);
 });
 
-test('a mailbox that is too small for the stream is told of when the batch is made', async () => {
+test('a mailbox that is too small for the stream is an error when the batch is made', async () => {
   const rig = makeRig(makeEvents(30));
   const graph = new TemporalGraph({ src: [0], dst: [numNodes + 5], time: [1] });
   const sampler = new TemporalNeighborSampler(graph, { fanouts: [4] });

@@ -1,4 +1,4 @@
-/** What the runtime promises: nothing of the future, negatives like positives, the order of updates, and gradients. */
+/** Promises of the runtime: nothing of the future, negatives like positives, the order of updates, and gradients. */
 import { gatherRows } from 'skein/tensor';
 import { describe, expect, test } from 'vitest';
 import { collect, families, makeEvents, makeRig, numNodes, numUsers, scoresOf, width } from './stream.js';

@@ -71,7 +71,7 @@ describe('SharedMailBox: mean, features, growth, snapshots', () => {
     expect(() => b.grow(3)).toThrow(/numNodes/);
   });
 
-  it('a snapshot carries all, and going on from it is going on', () => {
+  it('a snapshot has all state, and continuing from it gives the same results', () => {
     const b = box('mean');
     b.commit(delta(rows, rows));
     b.commit(delta([[2, 2, 7, 8]], [[1, 2, 7, 8]]));
@@ -90,7 +90,7 @@ describe('SharedMailBox: mean, features, growth, snapshots', () => {
     expect(other.snapshot()).not.toEqual(saved);
   });
 
-  it('a snapshot that does not fit is refused by name and changes nothing', () => {
+  it('a snapshot that does not fit is rejected with an error and changes nothing', () => {
     const b = box('last');
     b.commit(delta(rows, rows));
     const saved = b.snapshot();

@@ -224,7 +224,7 @@ describe('check 4: SharedMailBox', () => {
     expect(() => box.getUpdateMail({ ...events, memory: rowsOf([1, 2, 3], 4) })).toThrow(/shape \[rows, 3\]/);
   });
 
-  it('check 4: deliver_to neighbors writes to the roots and their sampled neighbours, and to nobody else', () => {
+  it('check 4: deliver_to neighbors writes to the roots and their sampled neighbours only', () => {
     const b = boxOf(10, { deliver_to: 'neighbors' });
     // Roots: 0 and 1 of event 4, a negative 2, then 0 and 3 of event 5; the neighbours of the negative are 8 and 9.
     const hop = new TemporalHop({

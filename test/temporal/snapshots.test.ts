@@ -179,7 +179,7 @@ describe('snapshotsOf', () => {
     expect(snapshotsOf(new TemporalGraph({ src: [], dst: [], time: [] }), { count: 3 })).toEqual([]);
   });
 
-  test('every event lies in exactly one window', () => {
+  test('every event is in exactly one window', () => {
     for (const count of [1, 2, 5, 7]) {
       const snapshots = snapshotsOf(stream, { count });
       expect(snapshots.reduce((sum, { firstRow, endRow }) => sum + endRow - firstRow, 0)).toBe(
@@ -188,7 +188,7 @@ describe('snapshotsOf', () => {
     }
   });
 
-  test('wrong options are refused by name', () => {
+  test('wrong options are rejected with an error', () => {
     expect(() => snapshotsOf(stream, {})).toThrow(/either duration or count/);
     expect(() => snapshotsOf(stream, { duration: 1, count: 2 })).toThrow(/either duration or count/);
     expect(() => snapshotsOf(stream, { duration: 0 })).toThrow(/duration/);
@@ -196,7 +196,7 @@ describe('snapshotsOf', () => {
   });
 });
 
-test('wrong sizes are refused by name', () => {
+test('wrong sizes are rejected with an error', () => {
   expect(() => new EvolveGCN([3])).toThrow(/at least an input and an output/);
   expect(() => new ChebConv(3, 4, { terms: 0 })).toThrow(/terms/);
   const x = features('f32');

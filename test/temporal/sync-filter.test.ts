@@ -65,7 +65,7 @@ describe('check 15: filter of shared nodes', () => {
     expect([...replica.read(ints(3)).memory.dataSync()]).toEqual([0, 0]);
   });
 
-  it('goes on from a snapshot, and from the beginning after reset', () => {
+  it('continues from a snapshot, and starts again after reset', () => {
     const filter = filterOf({ maxSkip: 3 });
     for (let i = 0; i < 3; i++) filter.select(ints(1), rows([1, 0]));
     const other = filterOf({ maxSkip: 3 });

@@ -34,25 +34,25 @@ export function baselineKind<S extends Settings>({
   });
 }
 
-/** Length of the training part of a stream. */
+/** Returns the duration of the training split of a stream. */
 export function trainingTime({ graph, trainEnd }: Pick<TemporalPlace, 'graph' | 'trainEnd'>): number {
   return trainEnd > 0 ? graph.time[trainEnd - 1] - graph.time[0] : 0;
 }
 
-/** No parameters: what a baseline knows is its state. */
+/** A module without parameters: a baseline has only state. */
 class Baseline extends Module {
   forward(): never {
     throw new StateError('forward: expected a network, got a baseline, which scores events one by one.');
   }
 }
 
-/** What a baseline knows, and the events of the latest moment, which it observes when time has moved on. */
+/** The state of a baseline, with the events of the latest time, which it observes when a later event arrives. */
 class BaselineState implements TemporalState {
   readonly name = 'baseline';
   readonly baseline: DurableBaseline;
   #src: number[] = [];
   #dst: number[] = [];
-  /** Of the events that wait. */
+  /** Time of the pending events. */
   #time = Number.NEGATIVE_INFINITY;
 
   constructor(baseline: DurableBaseline) {
@@ -63,7 +63,7 @@ class BaselineState implements TemporalState {
     return this.baseline.bytes + 8 * this.#src.length;
   }
 
-  /** Observes what happened before a time. */
+  /** Observes the pending events before a time. */
   advance(time: number): void {
     if (time < this.#time)
       throw new StateError(
@@ -75,7 +75,7 @@ class BaselineState implements TemporalState {
     this.#dst = [];
   }
 
-  /** Takes in an event of the latest time or of a later one. */
+  /** Adds an event of the latest time or of a later one. */
   take(src: number, dst: number, time: number): void {
     this.advance(time);
     this.#time = time;
@@ -108,7 +108,7 @@ class BaselineState implements TemporalState {
     this.#time = Number(saved.arrays['waiting.time'][0]);
   }
 
-  /** Any node may come. */
+  /** Accepts any node. */
   grow(): void {}
 }
 
@@ -119,7 +119,7 @@ class BaselineSteps implements ScoringSteps {
     this.state = state;
   }
 
-  /** Lets the baseline learn from each event and its negatives, where it can, before it observes the event. */
+  /** Fits the baseline to each event and its negatives, if it learns, before it observes the event. */
   train(batch: TemporalBatch): { readonly loss: number } {
     const { baseline } = this.state;
     const amount = batch.negatives.length / batch.src.length;
@@ -162,7 +162,7 @@ class BaselineSteps implements ScoringSteps {
     return { loss: 0, positive, negative };
   }
 
-  /** Visits each event as of its time; with `commit` it is taken in. */
+  /** Visits each event at its time; with `commit` the event is added. */
   #walk(
     { src, dst, times }: TemporalBatch,
     visit: (i: number, src: number, dst: number, time: number) => void,

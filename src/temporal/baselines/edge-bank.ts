@@ -10,7 +10,7 @@ import type { DurableBaseline } from './baseline.js';
 import { baselineKind, trainingTime } from './baseline-kind.js';
 
 export interface EdgeBankOptions {
-  /** How long a meeting is remembered; for ever when absent. The paper takes the duration of the test split. */
+  /** How long a meeting is remembered; without it, forever. The paper uses the duration of the test split. */
   readonly window?: number;
 }
 

@@ -4,7 +4,7 @@
  */
 import { checkInteger, expected, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
-import { type EventStream, type TemporalPart, temporalParts } from '../event-stream.js';
+import { type EventStream, type StreamSplit, streamSplits } from '../event-stream.js';
 import { LinkMetrics, type LinkMetricValues } from '../metrics/link-metrics.js';
 import type { TemporalNegatives } from '../negatives/temporal-negatives.js';
 import type { TemporalBaseline } from './baseline.js';
@@ -15,8 +15,8 @@ export interface EvaluateBaselineOptions {
   readonly trainEnd: number;
   /** First event row after validation. */
   readonly validationEnd: number;
-  /** Which part to judge on (default 'test'). */
-  readonly split?: TemporalPart;
+  /** The split to evaluate on (default 'test'). */
+  readonly split?: StreamSplit;
   /** Events per batch in metrics that are means over batches (default 200). */
   readonly batchSize?: number;
   /** Whether an event has a node that training never saw, by event row. */
@@ -48,8 +48,8 @@ export function evaluateBaseline(
   const validationEnd = checkInteger(name, 'validationEnd', options.validationEnd, 0, numEvents);
   const trainEnd = checkInteger(name, 'trainEnd', options.trainEnd, 0, validationEnd);
   checkInteger(name, 'batchSize', batchSize, 1);
-  if (!temporalParts.includes(split))
-    throw new ValueError(expected(name, `one of ${temporalParts.join(', ')}`, 'split', split));
+  if (!streamSplits.includes(split))
+    throw new ValueError(expected(name, `one of ${streamSplits.join(', ')}`, 'split', split));
   const begin = { train: 0, validation: trainEnd, test: validationEnd }[split];
   const end = { train: trainEnd, validation: validationEnd, test: numEvents }[split];
   baseline.reset();
@@ -71,12 +71,12 @@ export function evaluateBaseline(
   return metrics.result();
 }
 
-/** Walks through a stream; an event is observed when the time has moved on. */
+/** Goes through a stream; an event is observed when a later one is scored. */
 class BaselineRun {
   readonly #baseline: TemporalBaseline;
   readonly #stream: EventStream;
   readonly #negatives: TemporalNegatives;
-  /** Events below have been observed. */
+  /** Rows below have been observed. */
   #observed = 0;
 
   constructor(baseline: TemporalBaseline, stream: EventStream, negatives: TemporalNegatives) {
@@ -110,7 +110,7 @@ class BaselineRun {
     }
   }
 
-  score(from: number, to: number, split: TemporalPart): { positive: Float64Array; negative: Float64Array } {
+  score(from: number, to: number, split: StreamSplit): { positive: Float64Array; negative: Float64Array } {
     const { src, dst, time } = this.#stream;
     const { amount } = this.#negatives;
     const others = this.#negatives.draw(from, to, { split });

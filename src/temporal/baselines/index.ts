@@ -1,4 +1,4 @@
-/** Baselines that any trained model should be read against. */
+/** Baselines to compare trained models with. */
 export type { DurableBaseline, TemporalBaseline } from './baseline.js';
 export { type BaselineKind, baselineKind } from './baseline-kind.js';
 export { EdgeBank, type EdgeBankOptions } from './edge-bank.js';

@@ -1,4 +1,4 @@
-/** What is remembered of events for the baselines: of pairs, of sources and of destinations, with fading popularity. */
+/** Statistics of events for the baselines: of pairs, sources and destinations, with decaying popularity. */
 
 import type { TypedArray } from '../../native/index.js';
 
@@ -12,9 +12,9 @@ export interface PairPast {
 export interface NodePast {
   count: number;
   last: number;
-  /** Whom it met last. */
+  /** The node that it met last. */
   partner: number;
-  /** Meetings of the past, each weighing half after every half-life; as of `last`. */
+  /** Past meetings, each of which halves after every half-life; as of `last`. */
   readonly fading: Float64Array;
 }
 
@@ -68,7 +68,7 @@ export class MeetingHistory {
     return 24 * pairs + (24 + 8 * this.#halfLives.length) * (this.#sources.size + this.#destinations.size);
   }
 
-  /** Everything as arrays, in the order in which it was first seen. */
+  /** Returns all statistics as arrays, in the order of first appearance. */
   save(): Record<string, TypedArray> {
     const pairs = [...this.#pairs].flatMap(([src, met]) =>
       [...met].map(([dst, past]) => ({ src, dst, ...past })),
@@ -96,7 +96,7 @@ export class MeetingHistory {
     loadSide('destinations', this.#destinations, arrays, this.#halfLives.length);
   }
 
-  /** The fading count of a node at a time, by the half-life of that number. */
+  /** Returns the decayed count of a node at a time, by the index of the half-life. */
   faded(past: NodePast | undefined, time: number, h: number): number {
     return past === undefined ? 0 : past.fading[h] * 2 ** ((past.last - time) / this.#halfLives[h]);
   }

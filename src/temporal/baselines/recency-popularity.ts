@@ -2,8 +2,8 @@
  * Two baselines from recency and popularity.
  *
  * `RecencyPopularity` has nothing to fit: pairs that met come before pairs that did not, the recent ones first; the others
- * are ordered by the fading popularity of the destination. `LogisticRecency` weighs the same quantities, and a few more, by
- * a logistic regression that sees every event of training once.
+ * are ordered by the decaying popularity of the destination. `LogisticRecency` weighs the same quantities, and a few more, by
+ * a logistic regression over every training event once.
  */
 import { checkNumber, expected, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';

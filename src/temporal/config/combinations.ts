@@ -1,12 +1,12 @@
 /**
- * What must hold between the keys of a model file, and values that follow from others: an identity architecture has the
+ * Constraints between the keys of a model file, and values that follow from others: an identity architecture has the
  * width of the memory, a model that samples nothing has no fan-outs.
  */
 import type { ConfigProblem } from '../../util/schema/problem.js';
 import type { GnnSection, MemorySection, SamplingSection, TemporalConfig } from './keys.js';
 
-/** The configuration completed; contradictions are added to `problems`. */
-export function checkTogether(given: TemporalConfig, problems: ConfigProblem[]): TemporalConfig {
+/** Completes the configuration; contradictions are added to `problems`. */
+export function checkCombinations(given: TemporalConfig, problems: ConfigProblem[]): TemporalConfig {
   const refuse = (key: string, message: string): void => {
     problems.push({ key, message: `${key}: ${message}.` });
   };

@@ -1,6 +1,6 @@
 /**
- * Keys that a file sets to something, but that the rest of the file makes meaningless: heads of an updater that has none,
- * a mailbox without memory. A value that is the default anyway is not worth a word.
+ * Keys of a file that have no effect because of other keys: heads of an updater without heads, a mailbox without memory. Default
+ * values are not reported.
  */
 import type { Settings } from '../../util/settings.js';
 import { modelSections, type SectionName, type TemporalConfig } from './keys.js';
@@ -27,7 +27,7 @@ export function idleKeys(read: TemporalConfig): string[] {
     idle(
       'memory',
       Object.keys(modelSections.memory).filter((key) => key !== 'type'),
-      'memory.type is none',
+      'memory.type is set to none',
     );
   else if (!attendsToMail)
     idle('memory', ['attention_head'], `a ${memory.memory_update} updater has no heads`);

@@ -1,6 +1,6 @@
 /**
- * Every key that a model file of TGL or StarryGL may have: what its value must be, its default and what it means; and the
- * keys of the originals that mean nothing here. Keys that only we have are marked `ours`.
+ * Every key of a model file of TGL or StarryGL: its type, its default and its meaning; and the keys of the originals that have no
+ * effect here. Keys that only Skein has are marked `ours`.
  */
 import type { SectionValues } from '../../util/read-settings.js';
 import type { IgnoredKey } from '../../util/schema/ignored.js';
@@ -102,14 +102,14 @@ export const modelSections = { sampling, memory, gnn, train } as const;
 export type SectionName = keyof typeof modelSections;
 export const sectionNames = Object.keys(modelSections) as readonly SectionName[];
 
-/** A model file as types: its keys as they stand there, all defaults filled in. */
+/** The type of a model file: its keys, with all defaults filled in. */
 export type TemporalConfig = SectionValues<typeof modelSections>;
 export type SamplingSection = TemporalConfig['sampling'];
 export type MemorySection = TemporalConfig['memory'];
 export type GnnSection = TemporalConfig['gnn'];
 export type TrainSection = TemporalConfig['train'];
 
-/** Keys of the originals that mean nothing here, and what to say about them. */
+/** Keys of the originals that have no effect here, with the warning for each. */
 export const withoutEffect: readonly IgnoredKey[] = [
   { key: 'sampling.num_thread', why: 'sampling uses the threads of the process (setThreads)' },
   { key: 'sampling.no_neg', why: 'negatives take the same path as positives' },

@@ -1,23 +1,23 @@
 /**
- * From a parsed model file to a checked `TemporalConfig`. A key is used, or known to have no effect (a warning), or
- * refused with the nearest known key; everything that is wrong is reported at once.
+ * Checks a parsed model file and returns a `TemporalConfig`. A key is used, or is known to have no effect (a warning), or throws with
+ * the nearest known key; all problems are reported in one error.
  */
 import { ConfigError, describe } from '../../util/errors.js';
 import { readSections } from '../../util/read-settings.js';
 import { dropIgnored } from '../../util/schema/ignored.js';
 import { isTree, type Tree } from '../../util/schema/key-path.js';
 import type { ConfigProblem } from '../../util/schema/problem.js';
-import { checkTogether } from './combinations.js';
+import { checkCombinations } from './combinations.js';
 import { idleKeys } from './idle.js';
 import { modelSections, sectionNames, type TemporalConfig, withoutEffect } from './keys.js';
 
 export interface ParsedTemporalConfig {
   readonly config: TemporalConfig;
-  /** What the file says without effect, one sentence each. */
+  /** Keys without effect, one sentence each. */
   readonly warnings: readonly string[];
 }
 
-/** The configuration, or all that is wrong with it. */
+/** The configuration, or all problems of the file. */
 export type ReadTemporalConfig =
   | (ParsedTemporalConfig & { readonly problems: readonly [] })
   | {
@@ -28,7 +28,7 @@ export type ReadTemporalConfig =
 
 /**
  * @param document the file as plain objects; each section a map, or a list of one map as TGL writes it.
- * @param where what to call the file in errors.
+ * @param where the name of the file in errors.
  */
 export function parseTemporalConfig(document: unknown, where = 'temporal config'): ParsedTemporalConfig {
   const { config, warnings, problems } = readTemporalConfig(document);
@@ -37,7 +37,7 @@ export function parseTemporalConfig(document: unknown, where = 'temporal config'
   throw new ConfigError(`${where}: cannot be used.\n${lines.join('\n')}`, { problems });
 }
 
-/** The same for callers that have more to say: problems are given back, not thrown. */
+/** Checks a model file and returns its problems, for callers that add others. */
 export function readTemporalConfig(document: unknown): ReadTemporalConfig {
   const warnings: string[] = [];
   const failed = (problems: readonly ConfigProblem[]): ReadTemporalConfig => ({
@@ -53,12 +53,12 @@ export function readTemporalConfig(document: unknown): ReadTemporalConfig {
   const read = readSections(modelSections, tree);
   if (read.values === null) return failed(read.problems);
   const problems: ConfigProblem[] = [];
-  const config = checkTogether(read.values, problems);
+  const config = checkCombinations(read.values, problems);
   if (problems.length > 0) return failed(problems);
   return { config, warnings: [...warnings, ...idleKeys(read.values)], problems: [] };
 }
 
-/** The sections as maps, without keys that are null, and TGL's word for a model that looks at no neighbours. */
+/** Returns the sections as maps, without keys that are null, with TGL's `no_sample` translated. */
 function sectionsOf(document: Tree): Tree {
   const sections = Object.fromEntries(
     Object.entries(document).map(([name, given]) => {

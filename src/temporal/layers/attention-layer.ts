@@ -6,8 +6,8 @@
  * LN(relu(drop(W[attended ‖ h]))). 'tgn' (Rossi et al. 2020, "Temporal graph networks"): scaled dot products as in
  * multi-head attention with an output map, then a two-layer map of [attended ‖ h].
  *
- * Weights of keys and values lie by head with the bias as last column, [heads, size, dimNode + dimEdge + dimTime + 1]:
- * what `temporalAttention` multiplies without a copy. A row of the result depends on its own edges alone.
+ * Weights of keys and values are grouped by head, with the bias as last column, [heads, size, dimNode + dimEdge + dimTime + 1], so
+ * that `temporalAttention` multiplies them without a copy. A row of the result depends on its own edges alone.
  */
 import {
   checkSizes,
@@ -58,9 +58,9 @@ export interface TemporalAttentionLayerOptions extends ParameterOptions {
   readonly dimOut: number;
   /** Divides dimOut ('tgl') or dimNode + dimTime ('tgn'). 2 by default. */
   readonly heads?: number;
-  /** Of the features that leave the layer, in training; 'tgn' has none. */
+  /** Dropout of the output, in training; 'tgn' has none. */
   readonly dropout?: number;
-  /** Of the attention weights, in training. */
+  /** Dropout of the attention weights, in training. */
   readonly attDropout?: number;
   readonly variant?: 'tgl' | 'tgn';
 }
@@ -152,7 +152,7 @@ export class TemporalAttentionLayer extends Module {
     return this.output.forward(reshape(values, [numDst, heads * size]), own, hop.indptr);
   }
 
-  /** The encoding of the span 0 is the same for all rows: its part of q is one vector, added as a bias. */
+  /** The encoding of the span 0 is the same for all rows: its contribution to q is one vector, added as a bias. */
   #query(own: Tensor): Tensor {
     if (this.time === null || this.queryTime === null) return linear(own, this.queryNode, this.queryBias);
     const now = this.time.forward(zeros([1], { dtype: own.dtype }));
@@ -216,7 +216,7 @@ class TglOutput extends Module {
   }
 }
 
-/** W₂ relu(W₁[P·attended + p ‖ h] + b₁) + b₂; the first part is 0 where there was nothing to attend to. */
+/** W₂ relu(W₁[P·attended + p ‖ h] + b₁) + b₂; the first term is 0 where a destination has no events. */
 class TgnOutput extends Module {
   readonly project: Linear;
   readonly attended: Tensor;
@@ -246,7 +246,7 @@ class TgnOutput extends Module {
   }
 }
 
-/** Rows of destinations without edges as 0. */
+/** Sets the rows of destinations without edges to 0. */
 function withoutEmpty(x: Tensor, indptr: Int32Array): Tensor {
   const has = new Float64Array(x.shape[0]);
   let empty = false;
@@ -261,12 +261,12 @@ function withoutEmpty(x: Tensor, indptr: Int32Array): Tensor {
 
 type Make = (shape: readonly number[], fanIn: number, fanOut: number) => Tensor;
 
-/** As PyTorch starts a linear map, bias and all. */
+/** Initialises as PyTorch's linear layer, including the bias. */
 function fanWeights(options: ParameterOptions): Make {
   return (shape, fanIn) => newFanParameter(shape, fanIn, options);
 }
 
-/** As PyTorch starts multi-head attention: Glorot, biases (the last column of keys and values) 0. */
+/** Initialises as PyTorch's multi-head attention: Glorot, biases (the last column of keys and values) 0. */
 function glorotWeights(options: ParameterOptions): Make {
   return (shape, fanIn, fanOut) => {
     const bound = Math.sqrt(6 / Math.max(1, fanIn + fanOut));

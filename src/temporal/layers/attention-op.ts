@@ -3,8 +3,8 @@
  * x = [h ‖ e ‖ cos(w·Δ + b) ‖ 1] a score is q·(K x) = (Kᵀq)·x and the weighted sum of values is V·(Σ alpha·x), so K and V
  * meet one row per destination instead of one per edge. `headProduct` makes those two products.
  *
- * Rows do not depend on each other: a destination gets the same bits whatever stands beside it.
- * Dropout of attention weights is made again in backward from its key. Edge features get no gradient.
+ * Rows do not depend on each other: a destination gets the same bits in any batch. Dropout of attention weights is recomputed in
+ * backward from its key. Edge features get no gradient.
  */
 import { type FloatArray, kernels, type RandomKey } from '../../native/index.js';
 import { isGradEnabled, Tensor } from '../../tensor/index.js';
@@ -31,7 +31,7 @@ export interface AttentionEdges {
   /** Row of `features` of every edge. */
   readonly eventRows: Int32Array;
   readonly spans: FloatArray;
-  /** Row-major, `featureWidth` numbers a row; null without. Rows that edges name must not change before backward. */
+  /** Row-major, `featureWidth` numbers per row; null without. Rows that edges name must not change before backward. */
   readonly features: FloatArray | null;
   readonly featureWidth: number;
 }
@@ -39,7 +39,7 @@ export interface AttentionEdges {
 export interface TemporalAttentionOptions {
   /** Scores are scale · leakyRelu(q·k); 1 by default. */
   readonly scale?: number;
-  /** Slope of the leaky ReLU; 1 (the default) is none. */
+  /** Slope of the leaky ReLU; with 1 (the default) it is the identity. */
   readonly slope?: number;
   /** Probability of dropping an attention weight. */
   readonly dropout?: number;

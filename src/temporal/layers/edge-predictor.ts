@@ -26,7 +26,7 @@ export class EdgePredictor extends Module {
   /** Without a bias: the source's serves both. */
   readonly dst: Linear;
   readonly out: Linear;
-  /** What is known of the pair itself; null where only embeddings count. */
+  /** Maps features of the pair itself; null if only embeddings are used. */
   readonly pairIn: Linear | null;
   readonly pairOut: Linear | null;
 
@@ -69,7 +69,7 @@ export class EdgePredictor extends Module {
 
   /**
    * Scores of the pairs (a[i], b[i]), [n]. Both ends are mapped on their own and then added, as for many negatives: a score
-   * has the same bits whatever else is asked.
+   * has the same bits whatever other pairs are scored.
    */
   pairs(embeddings: Tensor, a: Int32Array, b: Int32Array, pairFeatures: Tensor | null = null): Tensor {
     const hs = this.src.forward(gatherRows(embeddings, a));
@@ -101,7 +101,7 @@ export class EdgePredictor extends Module {
     return { positive, negative };
   }
 
-  /** The part of the hidden rows that what is known of a pair adds. */
+  /** Returns the contribution of the features of pairs to the hidden rows. */
   #pairRows(features: Tensor | null): Tensor | null {
     const { pairIn, pairOut } = this;
     if (pairIn === null || pairOut === null) return null;

@@ -1,5 +1,5 @@
 /**
- * Checks a change before any of it is applied. What passes here, and `checkClock`, can be written without failing.
+ * Checks a delta before any of it is applied. A delta that passes these checks and `checkClock` can be written without failing.
  */
 import { type FloatArray, kernels } from '../../native/index.js';
 import { Tensor } from '../../tensor/index.js';
@@ -7,7 +7,7 @@ import { DTypeError, expected, ShapeError, ValueError } from '../../util/errors.
 import type { StateDelta } from './rows.js';
 import type { StateArrays, StateSizes } from './state.js';
 
-/** The memory half of a change as plain arrays. */
+/** The memory half of a delta as plain arrays. */
 export interface PlainMemory {
   readonly nodes: Int32Array;
   readonly memory: FloatArray;
@@ -15,7 +15,7 @@ export interface PlainMemory {
   readonly memoryEvents: Int32Array;
 }
 
-/** The mail half. */
+/** The mail half of a delta as plain arrays. */
 export interface PlainMail {
   readonly mailNodes: Int32Array;
   readonly mail: FloatArray;
@@ -49,7 +49,7 @@ export function checkMail(where: string, sizes: StateSizes, delta: MailDelta, nu
   return { mailNodes, mail, mailTime, mailEvents };
 }
 
-/** Refuses rows that would turn a node's clock back. @param nameOf the id by which the message names a node. */
+/** Throws for rows that are earlier than those of their node. @param nameOf the id by which the message names a node. */
 export function checkClock(
   where: string,
   state: StateArrays,
@@ -70,7 +70,7 @@ export function checkClock(
   }
 }
 
-/** Row of the slot that was written last. */
+/** Returns the row of the slot that was written last. */
 export function latestSlot(state: StateArrays, slots: number, node: number): number {
   return node * slots + ((state.cursor[node] + slots - 1) % slots);
 }

@@ -87,7 +87,7 @@ export class LocalStore implements StateStore {
     this.#writer.write(this.#state, this.#sizes, delta, features);
   }
 
-  /** The rows of a change that are not earlier than what is there. */
+  /** Returns the rows of a delta that are not earlier than the stored ones. */
   current(delta: PlainDelta): PlainDelta {
     const state = this.#state;
     const { slots } = this.#sizes;

@@ -1,10 +1,10 @@
-/** Features of the events that mails came from. */
+/** Features of the events of mails. */
 import { type FloatArray, kernels } from '../../native/index.js';
 import { concat, fromTypedArray, noGrad, reshape, Tensor } from '../../tensor/index.js';
 import { expected, ShapeError } from '../../util/errors.js';
 import type { MailBoxRows, WholeMail } from './rows.js';
 
-/** [n·K, E]: the kept means, or the rows of the events; zeros where no mail lies. */
+/** Returns [n·K, E]: the stored means, or the rows of the events; zeros for empty slots. */
 export function mailFeatures(
   rows: MailBoxRows,
   features: Float32Array | null,
@@ -52,7 +52,7 @@ export function withFeatures(
   });
 }
 
-/** [n, 2D + E]: the mails of nodes with one slot, each with the features of its event (zeros without) beside it. */
+/** Returns [n, 2D + E]: the mails of nodes with one slot, each followed by the features of its event (zeros without). */
 export function readWholeMail(
   mail: FloatArray,
   ids: Int32Array,

@@ -1,4 +1,4 @@
-/** Memory and mail as the state of a run: the change of a batch comes from the updated memory of its ends. */
+/** Memory and mail as the state of a run: the delta of a batch is made from the updated memory of its ends. */
 import { checkOptionNames } from '../../util/option-names.js';
 import type { TemporalBatch } from '../batch.js';
 import type { TemporalOutput } from '../models/output.js';

@@ -1,19 +1,18 @@
 /**
- * Which row of a change counts when a node appears more than once: the one of the greatest (time, event), among rows of
- * one event the last. Rows of one event come from one worker, so the outcome does not depend on the order in which the
- * workers' changes arrive.
+ * Which row of a delta wins when a node appears more than once: the one of the greatest (time, event), among rows of one event the
+ * last. Rows of one event come from one worker, so the result does not depend on the order in which the workers' deltas arrive.
  */
 
 export interface LatestRows {
   /** Every node once, in the order of its first row. */
   readonly nodes: Int32Array;
-  /** The row that counts for each of them. */
+  /** The winning row of each of them. */
   readonly rows: Int32Array;
 }
 
-/** Remembers a place per node between calls, so that a merge costs no table of all nodes. */
+/** Keeps an array with one entry per node between calls, so that a merge does not allocate it. */
 export class LatestFinder {
-  #place = new Int32Array(0);
+  #position = new Int32Array(0);
 
   find(ids: Int32Array, times: Float64Array, events: Int32Array): LatestRows {
     const n = ids.length;
@@ -22,20 +21,21 @@ export class LatestFinder {
     let count = 0;
     let most = -1;
     for (let i = 0; i < n; i++) if (ids[i] > most) most = ids[i];
-    if (most >= this.#place.length) this.#place = new Int32Array(Math.max(most + 1, 2 * this.#place.length));
-    const place = this.#place;
+    if (most >= this.#position.length)
+      this.#position = new Int32Array(Math.max(most + 1, 2 * this.#position.length));
+    const position = this.#position;
     for (let i = 0; i < n; i++) {
       const node = ids[i];
-      const at = place[node] - 1;
+      const at = position[node] - 1;
       if (at < 0) {
         nodes[count] = node;
         rows[count++] = i;
-        place[node] = count;
+        position[node] = count;
       } else if (!isEarlier(times[i], events[i], times[rows[at]], events[rows[at]])) {
         rows[at] = i;
       }
     }
-    for (let i = 0; i < count; i++) place[nodes[i]] = 0;
+    for (let i = 0; i < count; i++) position[nodes[i]] = 0;
     return { nodes: nodes.subarray(0, count), rows: rows.subarray(0, count) };
   }
 }
@@ -51,7 +51,7 @@ export interface RowGroups {
   readonly offsets: Int32Array;
 }
 
-/** The rows of each of `nodes`, in an order that does not depend on how rows of different events are mixed. */
+/** Returns the rows of each of `nodes`, in an order that does not depend on how rows of different events are mixed. */
 export function groupRows(
   nodes: Int32Array,
   ids: Int32Array,

@@ -1,8 +1,8 @@
 /**
- * The mail of a batch of events. An event i between u and v at time t puts two mails up: [m_u ‖ m_v] to u and
+ * The mail of a batch of events. An event i between u and v at time t sends two mails: [m_u ‖ m_v] to u and
  * [m_v ‖ m_u] to v, both of time t and event i; the features of the event are found by its row and not copied. An event
  * of a node with itself is one mail. With a hop, every sampled neighbour of an end gets that end's mail as well; a node's
- * own mail of an event goes before one that it gets as a neighbour.
+ * own mail of an event takes precedence over one that it gets as a neighbour.
  */
 import { kernels } from '../../native/index.js';
 import type { TemporalHop } from '../../sample/temporal-hop.js';
@@ -29,13 +29,13 @@ export interface MailEvents {
   readonly dstRoots?: Int32Array;
   /** A mail's own half is the embedding instead of the memory. */
   readonly useSrcEmb?: boolean;
-  /** The other end's half is. */
+  /** The other end's half is the embedding instead of the memory. */
   readonly useDstEmb?: boolean;
   /** Sampled neighbours of the roots, for delivery to neighbours. */
   readonly hop?: TemporalHop | null;
 }
 
-/** Mail 2i goes to the source of event i, mail 2i + 1 to its destination; `mails` says which one a candidate gets. */
+/** Mail 2i goes to the source of event i, mail 2i + 1 to its destination; `mails` is the mail of each candidate. */
 interface Candidates {
   readonly nodes: Int32Array;
   readonly times: Float64Array;
@@ -48,7 +48,7 @@ interface EventRoots {
   readonly dst: Int32Array;
 }
 
-/** @param finder null: all mails stay, for a mailbox that takes their mean. */
+/** Returns the mail of a batch. @param finder null: all mails stay, for a mailbox that takes their mean. */
 export function makeMail(
   events: MailEvents,
   sizes: StateSizes,
@@ -138,7 +138,7 @@ function candidates(events: MailEvents, roots: EventRoots | null): Candidates {
   return { ...found, nodes: nodes.subarray(0, count), mails: mails.subarray(0, count) };
 }
 
-/** Most mails that neighbours can get. */
+/** Returns the maximum number of mails to neighbours. */
 function numDeliveries(hop: TemporalHop | null, roots: EventRoots | null): number {
   if (hop === null || roots === null) return 0;
   let sum = 0;

@@ -20,7 +20,7 @@ export class PartitionStore implements StateStore {
   /** The rows, and one more that stays empty: the row of all other nodes. */
   readonly #local: LocalStore;
   #rowOf: Int32Array;
-  /** The change that `check` translated last. */
+  /** The delta that `check` translated last. */
   #checked: { readonly delta: PlainDelta; readonly own: PlainDelta } | null = null;
 
   /**
@@ -105,7 +105,7 @@ export class PartitionStore implements StateStore {
     return ids.map((id) => this.#rowOf[id]);
   }
 
-  /** The rows of a change that belong to this partition, with rows in place of ids. */
+  /** Returns the rows of a delta that belong to this partition, with rows in place of ids. */
   #ownRows(delta: PlainDelta): PlainDelta {
     const own = (ids: Int32Array): Int32Array =>
       Int32Array.from(ids.keys()).filter((i) => this.#rowOf[ids[i]] < this.numRows);

@@ -1,4 +1,4 @@
-/** Rows of the arrays of a mailbox, copied. */
+/** Copies rows of the arrays of a mailbox. */
 import { kernels } from '../../native/index.js';
 import { Tensor } from '../../tensor/index.js';
 import { readWholeMail } from './mail-features.js';
@@ -6,13 +6,13 @@ import type { MailBoxRows } from './rows.js';
 import type { StateArrays, StateSizes } from './state.js';
 import type { WholeFeatures } from './state-store.js';
 
-/** The arrays that a reader gets rows of. */
+/** The arrays that are read. */
 export type ReadArrays = Omit<StateArrays, 'cursor' | 'memoryEvents'>;
 
 /**
  * @param rows which rows of the arrays.
- * @param nodes whose rows these are; kept.
- * @param whole read mails beside these features.
+ * @param nodes ids of the rows; kept.
+ * @param whole read mails together with these features.
  */
 export function readRows(
   state: ReadArrays,

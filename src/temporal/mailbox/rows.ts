@@ -1,19 +1,19 @@
-/** What a mailbox hands out and takes back: state of some nodes, and the change a batch makes. */
+/** Rows that are read from a mailbox, and the delta that a batch commits. */
 import type { Tensor } from '../../tensor/index.js';
 
-/** State of `nodes`, copied: later commits do not change it. K = slots of mail a node has, D = width of its memory. */
+/** Copied rows of `nodes`, which later commits do not change. K = slots of mail per node, D = width of memory. */
 export interface MailBoxRows {
   readonly nodes: Int32Array;
   /** [n, D]. */
   readonly memory: Tensor;
-  /** When the memory was last changed, [n]. */
+  /** Time of the last change of the memory, [n]. */
   readonly memoryTime: Float64Array;
-  /** [n, K·2D]: of each slot the own half, then the other end's; edge features are found by `mailEvents`. */
+  /** [n, K·2D]: per slot the own half, then the other end's; edge features are looked up by `mailEvents`. */
   readonly mail: Tensor;
-  /** Event row of every slot [n·K]; −1 where no mail lies. */
+  /** Event row of every slot [n·K]; −1 for empty slots. */
   readonly mailEvents: Int32Array;
   readonly mailTime: Float64Array;
-  /** Filled slots [n]: the first of a node. */
+  /** Number of filled slots [n], which are the first of a node. */
   readonly mailCount: Int32Array;
   /** Mean features of every slot's events [n·K, E], only where mails are combined by their mean. */
   readonly mailFeatures?: Tensor;
@@ -21,16 +21,16 @@ export interface MailBoxRows {
   readonly wholeMail?: WholeMail;
 }
 
-/** Every mail with the features of its event beside it. */
+/** Every mail followed by the features of its event. */
 export interface WholeMail {
   /** [n, 2D + E]. */
   readonly rows: Tensor;
-  /** What the rows were made of. */
+  /** The inputs of the rows. */
   readonly events: Int32Array;
   readonly features: Float32Array;
 }
 
-/** The whole mails of `rows`; null when they were not read together, or when one of their parts was exchanged since. */
+/** Returns the whole mails of `rows`; null if they were not read together, or if mail or features were replaced since. */
 export function wholeMailOf(rows: MailBoxRows, features: Float32Array | null): Tensor | null {
   const { wholeMail: whole, mail, mailEvents } = rows;
   if (whole === undefined || features === null) return null;
@@ -38,12 +38,12 @@ export function wholeMailOf(rows: MailBoxRows, features: Float32Array | null): T
   return same && whole.features.buffer === features.buffer ? whole.rows : null;
 }
 
-/** Gives the memory of rows that nobody looks at any more back. */
+/** Releases the memory of rows that are no longer used. */
 export function disposeRows({ memory, mail, mailFeatures, wholeMail }: MailBoxRows): void {
   for (const t of [memory, mail, mailFeatures, wholeMail?.rows]) t?.dispose();
 }
 
-/** The change that one batch makes; every node at most once in each list is not required: the latest (time, event) wins. */
+/** The change of one batch. A node may appear more than once in a list: the latest (time, event) wins. */
 export interface StateDelta {
   readonly nodes: Int32Array;
   /** [nodes, D]. */

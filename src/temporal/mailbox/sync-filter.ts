@@ -1,9 +1,9 @@
 /**
- * Decides which changes of shared nodes are worth telling the other workers: those whose memory turned away from what was
- * last sent (cosine distance), and those that were kept back too often. This saves traffic; it bounds no error.
+ * Selects the changes of shared nodes that are sent to the other workers: those whose memory differs from what was last sent (cosine
+ * distance), and those that were skipped too often. This saves traffic; it does not bound the error.
  *
- * The distance is 1 − cos(new, last sent). A node that was never sent has a zero vector there, distance 1. Cosine does not
- * see length, which is why `maxSkip` is there. After Hotspot Memory Sharing (MemShare, PVLDB 18(9), 2025).
+ * The distance is 1 − cos(new, last sent). A node that was never sent has a zero vector, distance 1. The cosine
+ * ignores length, hence `maxSkip`. After Hotspot Memory Sharing (MemShare, PVLDB 18(9), 2025).
  */
 import { binaryCode, type FloatArray, kernels, reduceCode, type TypedArray } from '../../native/index.js';
 import type { Ids, Tensor } from '../../tensor/index.js';
@@ -26,14 +26,14 @@ export interface SyncFilterOptions {
   readonly width: number;
   /** Changes of a greater cosine distance are sent (0.3). */
   readonly minDistance?: number;
-  /** A node may be kept back so many times in a row; the next change is sent in any case (10). */
+  /** Maximum number of consecutive skips of a node; the next change is sent in any case (10). */
   readonly maxSkip?: number;
 }
 
 export interface SyncCounts {
   readonly sent: number;
   readonly skipped: number;
-  /** Of those sent, how many only because they had been kept back too often. */
+  /** Number of changes sent only because they had been skipped too often. */
   readonly forced: number;
 }
 
@@ -42,11 +42,11 @@ export class SyncFilter {
   readonly minDistance: number;
   readonly maxSkip: number;
   readonly #nodes: Int32Array;
-  /** Place of a node among the shared ones, −1 for others. */
+  /** Index of a node among the shared ones, −1 for others. */
   readonly #place: Int32Array;
-  /** What the other workers know [shared, width]. */
+  /** Memory that was last sent [shared, width]. */
   readonly #sent: Float32Array;
-  /** Times in a row that a node was kept back. */
+  /** Number of consecutive skips per node. */
   readonly #skips: Int32Array;
   #counts = { sent: 0, skipped: 0, forced: 0 };
 
@@ -111,7 +111,7 @@ export class SyncFilter {
     this.#store(places, values, [...places.keys()]);
   }
 
-  /** The beginning of an epoch: nobody knows anything. */
+  /** Starts an epoch: nothing has been sent. */
   reset(): void {
     this.#sent.fill(0);
     this.#skips.fill(0);

@@ -1,7 +1,7 @@
 /**
- * Metrics of link prediction over a split, gathered batch by batch: pooled over all events, and as the mean over batches
- * that TGN and its successors report (the two differ, so both are named). Events with a node that training never saw can
- * be told apart: they give the `new_node_…` metrics.
+ * Metrics of link prediction over a split, accumulated batch by batch: pooled over all events, and as the mean over batches that TGN
+ * and its successors report (the two differ, so they have different names). Events with a node that is not in training can be marked:
+ * they give the `new_node_…` metrics.
  */
 import { checkInteger, expected, ShapeError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
@@ -44,7 +44,7 @@ export class LinkMetrics {
     this.#fresh = new Gatherer(hits, pooled);
   }
 
-  /** Scores of a batch: positives [B], their negatives [B·q], and which events have a new node [B]. */
+  /** Adds the scores of a batch: positives [B], their negatives [B·q], and which events have a new node [B]. */
   add(positive: Scores, negative: Scores, isNew?: ArrayLike<number | boolean>): void {
     const amount = negativesPerPositive('LinkMetrics.add', positive, negative);
     if (isNew !== undefined && isNew.length !== positive.length)
@@ -61,7 +61,7 @@ export class LinkMetrics {
     this.#fresh.add(own, others);
   }
 
-  /** The metrics so far. Without events only `events` is there. */
+  /** Returns the metrics so far. Without events only `events` is present. */
   result(): LinkMetricValues {
     const values = this.#all.result();
     if (this.#fresh.events === 0) return values;

@@ -1,5 +1,5 @@
 /**
- * How well scores tell positives from negatives: average precision, area under the ROC curve, reciprocal ranks.
+ * How well scores separate positives from negatives: average precision, area under the ROC curve, reciprocal ranks.
  *
  * Equal scores are one group everywhere: no order inside a group is invented, so the result never depends on the order of
  * the input. Average precision is Σ (R_n − R_{n−1}) P_n over the thresholds (no interpolation), the area counts a tie as
@@ -34,7 +34,7 @@ export function rocAuc(scores: Scores, labels: ArrayLike<number>): number {
   return separation(positive, negative).auc;
 }
 
-/** Both numbers from one sort. Leaves its arguments as they are. */
+/** Computes both from one sort. Does not modify its arguments. */
 export function separation(positive: Scores, negative: Scores): Separation {
   const p = sorted('positive', positive);
   const n = sorted('negative', negative);
@@ -62,7 +62,7 @@ export function separation(positive: Scores, negative: Scores): Separation {
   };
 }
 
-/** Ascending. NaN has no place in an order, so it is refused. */
+/** Sorts ascending; throws for NaN, which has no order. */
 function sorted(name: string, scores: Scores): Float64Array {
   const values = Float64Array.from(scores).sort();
   if (Number.isNaN(values.at(-1)))
@@ -70,26 +70,26 @@ function sorted(name: string, scores: Scores): Float64Array {
   return values;
 }
 
-/** The mean of 1 / rank; NaN without ranks. */
+/** Returns the mean of 1 / rank; NaN without ranks. */
 export function meanReciprocalRank(ranks: Float64Array): number {
   let sum = 0;
   for (let i = 0; i < ranks.length; i++) sum += 1 / ranks[i];
   return sum / ranks.length;
 }
 
-/** The share of ranks up to k; NaN without ranks. */
+/** Returns the fraction of ranks up to k; NaN without ranks. */
 export function hitsAtK(ranks: Float64Array, k: number): number {
   let hits = 0;
   for (let i = 0; i < ranks.length; i++) if (ranks[i] <= k) hits++;
   return hits / ranks.length;
 }
 
-/** 1 / rank of each positive [B] among its own negatives [B·q]. */
+/** Returns 1 / rank of each positive [B] among its own negatives [B·q]. */
 export function reciprocalRanks(positive: Scores, negatives: Scores): Float64Array {
   return ranksOf(positive, negatives).map((rank) => 1 / rank);
 }
 
-/** The rank of each positive [B] among its own negatives [B·q]. */
+/** Returns the rank of each positive [B] among its own negatives [B·q]. */
 export function ranksOf(positive: Scores, negatives: Scores): Float64Array {
   const amount = negativesPerPositive('reciprocalRanks', positive, negatives);
   const out = new Float64Array(positive.length);
@@ -104,7 +104,7 @@ export function ranksOf(positive: Scores, negatives: Scores): Float64Array {
   return out;
 }
 
-/** How many negatives each positive has; refuses numbers that do not divide, and scores that are no numbers. */
+/** Returns the number of negatives per positive; throws if the lengths do not divide, or for a score that is NaN. */
 export function negativesPerPositive(where: string, positive: Scores, negatives: Scores): number {
   checkScores(where, 'positive scores', positive);
   checkScores(where, 'negative scores', negatives);
@@ -117,7 +117,7 @@ export function negativesPerPositive(where: string, positive: Scores, negatives:
 
 function checkScores(where: string, what: string, scores: Scores): void {
   for (let i = 0; i < scores.length; i++) {
-    // NaN has no place in an order; infinities have.
+    // NaN has no order; infinities have.
     if (Number.isNaN(scores[i])) {
       const advice = 'The model diverged: lower the learning rate or look at its input.';
       throw new ValueError(expected(where, 'numbers', what, `NaN at position ${i}`, advice));

@@ -96,7 +96,7 @@ export class GeneralModel extends Module {
     return output(embeddings, inMail ? embeddings.detach() : null, views === null ? null : views[0]);
   }
 
-  /** Logits of every event and of its negatives. */
+  /** Returns the logits of every event and of its negatives. */
   score(output: TemporalOutput, batch: TemporalBatch): EdgeScores {
     return this.predictor.forward(output.embeddings, batch, batch.pairFeatures ?? null);
   }
@@ -116,7 +116,7 @@ export class GeneralModel extends Module {
     const roots = view.rowOf.subarray(0, batch.rootNodes.length);
     const h = identity.forward(gatherRows(view.h, roots));
     if (this.jodieTime === null) return h;
-    // With 'query' the updated memory is of the time of the question; what has passed is since the stored one.
+    // With 'query' the updated memory has the query time; the elapsed time is counted from the stored one.
     const since = this.config.memory.time_input === 'query' ? view.storedTime : view.updatedTime;
     return this.jodieTime.forward(h, batch.rootTimes, selectTimes(since, roots));
   }
@@ -201,7 +201,7 @@ function firstRows(count: number): Int32Array {
   return Int32Array.from({ length: count }, (_, i) => i);
 }
 
-/** Normal Glorot weights, as TGN starts its merge layers. */
+/** Initialises with normal Glorot weights, as TGN's merge layers. */
 function startAsTgn({ src, dst, out }: EdgePredictor, sizes: GeneralModelSizes): void {
   const random = sizes.random === undefined ? {} : { random: sizes.random };
   // The two weights are halves of one [d, 2d].

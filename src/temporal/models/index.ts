@@ -1,4 +1,4 @@
-/** Models over batches of events, those in discrete time, and the registry of what runs can name. */
+/** Models over batches of events, models in discrete time, and the registry of models for runs. */
 export {
   ChebConv,
   type ChebConvOptions,

@@ -1,4 +1,4 @@
-/** The kinds of temporal models that are built in: a new one is its file and its line here. */
+/** The built-in kinds of temporal models; add a new one here. */
 import { edgeBankKind } from '../baselines/edge-bank.js';
 import { logisticRecencyKind, recencyPopularityKind } from '../baselines/recency-popularity.js';
 import { evolveGcnKind } from '../snapshots/evolve-gcn.js';

@@ -1,7 +1,7 @@
 /**
  * First stage of a model: memory of the nodes of a batch after their mail, and the rows that the layers start from.
  *
- * With time_input 'mail' the updater runs once per node, since the result does not depend on when it is asked for; rows
+ * With time_input 'mail' the updater runs once per node, since the result does not depend on the query time; rows
  * of the sample then share a node's row. With 'query' it runs once per row of the sample, a (node, time) pair.
  */
 import { parameterOptions } from '../../nn/factory.js';
@@ -26,13 +26,13 @@ export interface MemoryStageSizes extends ParameterOptions {
   readonly dimEdge: number;
 }
 
-/** Memory of some rows, and where to find those of a window of the sample. */
+/** Memory of some rows, and the row of every source of a window of the sample. */
 export interface MemoryView {
   readonly updated: Tensor;
   readonly updatedTime: Float64Array;
-  /** Time that the stored memory is of. */
+  /** Time of the stored memory. */
   readonly storedTime: Float64Array;
-  /** Memory with node features: what layers start from. */
+  /** Memory with node features: the input of the layers. */
   readonly h: Tensor;
   /** Row of `h` and `updated` of every source row of the window. */
   readonly rowOf: Int32Array;
@@ -44,7 +44,7 @@ export class MemoryStage extends Module {
   readonly updater: MemoryUpdater;
   /** Maps node features to the width of the memory where they differ. */
   readonly nodeMap: Linear | null;
-  /** Only roots are embedded; neighbours get mail but are not looked at. */
+  /** Whether only roots are embedded; neighbours get mail but are not read. */
   readonly rootsOnly: boolean;
   readonly #combines: boolean;
 

@@ -1,6 +1,6 @@
 /**
- * What a run needs to know of a kind of temporal model: its name and options, what its batches must carry, the state that
- * events change, and how it learns and scores. `kinds.ts` lists the kinds that are built in; `registerTemporalModel` adds
+ * The description of a kind of temporal model for runs: its name and options, the inputs of its batches, the state that events
+ * change, and how it trains and scores. `kinds.ts` lists the kinds that are built in; `registerTemporalModel` adds
  * others.
  */
 import type { TemporalGraph } from '../../graph/index.js';
@@ -15,22 +15,22 @@ import type { TemporalModel } from '../runtime.js';
 import type { ScoringSteps } from '../steps.js';
 import type { CommittedState, TemporalState } from '../temporal-state.js';
 
-/** What a model is made for. */
+/** Inputs of the construction of a model. */
 export interface TemporalPlace<O = Readonly<Record<string, unknown>>> {
   readonly options: O;
   /** TGL's section `train`. */
   readonly train: TrainSection;
   /** TGL's sections, which are the options of the kind `general`; null for all others. */
   readonly sections: TemporalConfig | null;
-  /** The whole stream: sizes, features and training times may be read, events of later parts may not. */
+  /** The whole stream: sizes, features and training times may be read, events of later splits may not. */
   readonly graph: TemporalGraph;
   /** The first row after the training events. */
   readonly trainEnd: number;
-  /** Where rows of nodes lie when several workers share them; absent: in this process. */
+  /** The store of rows that are distributed over workers; absent: in this process. */
   readonly store?: StoreFactory;
 }
 
-/** What the batches of a model carry beside events and negatives; each costs time, so ask for what is read. */
+/** Inputs that the batches of a model have in addition to events and negatives; each costs time, so request only those in use. */
 export interface BatchNeeds {
   /** Sampled past of every root: `batch.hops`. Default: none. */
   readonly neighbors?: {
@@ -43,9 +43,9 @@ export interface BatchNeeds {
   };
   /** Memory and mail of every node: `batch.state`. Default: none. */
   readonly mailbox?: SharedMailBox | null;
-  /** Past events of either end in which the other is searched: `batch.pairFeatures`. Default 0: none. */
+  /** Past events of either end that are searched for the other: `batch.pairFeatures`. Default 0: none. */
   readonly pairDepth?: number;
-  /** For models in discrete time: the window of a time. No batch of a run reaches into the next window. */
+  /** For models in discrete time: the window of a time. No batch of a run spans two windows. */
   readonly windowOf?: (time: number) => number;
 }
 
@@ -57,7 +57,7 @@ export interface CommittedModel {
   readonly needs: BatchNeeds;
 }
 
-/** A model that goes through batches in its own way, as baselines do, event by event. */
+/** A model with custom steps, such as baselines, which process event by event. */
 export interface OwnStepsModel {
   /** May be without parameters. */
   readonly model: Module;
@@ -69,11 +69,11 @@ export interface OwnStepsModel {
 export type MadeTemporalModel = CommittedModel | OwnStepsModel;
 
 export interface TemporalModelKind<S extends Settings = Settings> {
-  /** What a configuration calls it: `model: { kind: edge_bank }`. */
+  /** Its name in configurations: `model: { kind: edge_bank }`. */
   readonly kind: string;
   /** One sentence for the documentation. */
   readonly doc: string;
-  /** Its keys in the section `model`, beside `kind`. */
+  /** Its keys in the section `model`, in addition to `kind`. */
   readonly settings: S;
   /** Whether epochs train parameters; default true. A run of any other kind is one pass over the training events. */
   readonly learns?: boolean;
@@ -81,9 +81,9 @@ export interface TemporalModelKind<S extends Settings = Settings> {
   readonly workers?: boolean;
   /** Whether it embeds nodes, as a classifier of labels needs; `model.dimOut` is then the width. Default false. */
   readonly labels?: boolean;
-  /** What does not fit together, as a sentence; asked before anything is made or written. */
+  /** Returns a sentence about options that do not fit together, or null; called before anything is created. */
   check?(place: TemporalPlace<ValuesOf<S>>): string | null;
-  /** Draws its start values from the generator that the run has seeded. */
+  /** Makes the model; initial values are drawn from the generator that the run has seeded. */
   make(place: TemporalPlace<ValuesOf<S>>): MadeTemporalModel;
 }
 

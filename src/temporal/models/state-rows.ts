@@ -4,7 +4,7 @@ import { cast, type FloatDType, fromTypedArray, gatherRows, type Tensor } from '
 import { expected, ShapeError } from '../../util/errors.js';
 import { type MailBoxRows, wholeMailOf } from '../mailbox/rows.js';
 
-/** State of the given rows, in their order; a row may come more than once. */
+/** Returns the state of the given rows, in their order; a row may appear more than once. */
 export function selectState(state: MailBoxRows, rows: Int32Array): MailBoxRows {
   const slots = state.memoryTime.length === 0 ? 1 : state.mailTime.length / state.memoryTime.length;
   const mailTime = new Float64Array(rows.length * slots);
@@ -29,7 +29,7 @@ export function selectState(state: MailBoxRows, rows: Int32Array): MailBoxRows {
   };
 }
 
-/** Whole mails where they lie whole: gathering their view would copy it first. */
+/** Gathers whole mails from their own matrix: gathering from a view would copy it first. */
 function selectMail(
   state: MailBoxRows,
   rows: Int32Array,
@@ -65,7 +65,7 @@ export function selectTimes(times: Float64Array, rows: Int32Array): Float64Array
   return selected;
 }
 
-/** The distinct values in ascending order, and where each of the given ones lies among them. */
+/** Returns the distinct values in ascending order, and the position of each given value among them. */
 export function distinct(values: Int32Array): {
   readonly unique: Int32Array;
   readonly positions: Int32Array;
@@ -75,7 +75,7 @@ export function distinct(values: Int32Array): {
   return { unique, positions: values.map((value) => at.get(value) as number) };
 }
 
-/** Features of the events that mails are about [m, width]; 0 where no mail lies (−1). */
+/** Returns the features of the events of mails [m, width]; 0 for empty slots (−1). */
 export function mailFeatures(
   features: Float32Array,
   width: number,

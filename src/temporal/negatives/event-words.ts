@@ -1,16 +1,16 @@
 /**
- * Random words by place: word `attempt` of negative `k` of event `row` is one lane of one Philox block, so a draw is the
+ * Random words by index: word `attempt` of negative `k` of event `row` is one lane of one Philox block, so a draw is the
  * same whatever was drawn before it, in whatever batches.
  */
 import { boundedWord, philox4x32, Random } from '../../util/philox.js';
-import { type TemporalPart, temporalParts } from '../event-stream.js';
+import { type StreamSplit, streamSplits } from '../event-stream.js';
 
-/** Keeps these draws apart from other uses of the same seed. */
+/** Separates these draws from others with the same seed. */
 const stream = 16;
 /** Blocks that one negative may use; each holds four attempts. */
 const blocksPerDraw = 256;
 
-/** Negatives of an event that have words of their own. */
+/** Maximum number of negatives per event. */
 export const mostNegatives = 2 ** 31 / blocksPerDraw - 1;
 
 export class EventWords {
@@ -22,12 +22,12 @@ export class EventWords {
     this.#root = new Random(seed, stream);
   }
 
-  /** Chooses the sequence of a part and an epoch. */
-  select(part: TemporalPart, epoch: number): void {
-    this.#key = this.#root.split(temporalParts.indexOf(part)).split(epoch).key;
+  /** Selects the sequence of a split and an epoch. */
+  select(split: StreamSplit, epoch: number): void {
+    this.#key = this.#root.split(streamSplits.indexOf(split)).split(epoch).key;
   }
 
-  /** A number in [0, range). */
+  /** Returns a number in [0, range). */
   below(range: number, row: number, k: number, attempt: number): number {
     const block = k * blocksPerDraw + ((attempt >>> 2) % blocksPerDraw);
     const key = this.#key;

@@ -1,4 +1,4 @@
-/** Destinations that an event might have had instead. */
+/** Negatives: other destinations for events. */
 export {
   type DrawOptions,
   type NegativeStrategy,

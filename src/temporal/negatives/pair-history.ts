@@ -8,7 +8,7 @@ import { expected, ValueError } from '../../util/errors.js';
 import type { EventStream } from '../event-stream.js';
 
 export class PairHistory {
-  /** How many events are indexed. */
+  /** Number of indexed events. */
   readonly numEvents: number;
   /** Distinct destinations; those of source u are at offsets[u] … offsets[u+1]−1, the first met first. */
   readonly destinations: Int32Array;
@@ -49,7 +49,7 @@ export class PairHistory {
     this.#firstRow = firstRow.slice(0, count);
   }
 
-  /** The place in `destinations` after those that `source` met at a time below `time`. */
+  /** Returns the end, in `destinations`, of those that `source` met before `time`. */
   metBefore(source: number, time: number): number {
     let low = this.offsets[source];
     let high = this.offsets[source + 1];
@@ -61,7 +61,7 @@ export class PairHistory {
     return low;
   }
 
-  /** The place in `destinations` after those that `source` met in an event row below `row`. */
+  /** Returns the end, in `destinations`, of those that `source` met in an event row below `row`. */
   metBeforeRow(source: number, row: number): number {
     let low = this.offsets[source];
     let high = this.offsets[source + 1];
@@ -89,7 +89,7 @@ export class PairHistory {
   }
 }
 
-/** Refuses a stream whose arrays do not fit together, or that is not in order of time. */
+/** Throws for a stream whose arrays have different lengths, or that is not in order of time. */
 export function checkStream(where: string, stream: EventStream): void {
   const { src, dst, time, numNodes } = stream;
   if (dst.length !== src.length || time.length !== src.length) {
@@ -110,7 +110,7 @@ export function checkStream(where: string, stream: EventStream): void {
   }
 }
 
-/** Event rows grouped by source, in order inside a group. Fills `offsets`. */
+/** Groups event rows by source, in order inside a group. Fills `offsets`. */
 function groupBySource(src: Int32Array, offsets: Int32Array): Int32Array {
   for (const u of src) offsets[u + 1]++;
   for (let u = 1; u < offsets.length; u++) offsets[u] += offsets[u - 1];

@@ -1,8 +1,8 @@
 /**
- * Whom the source of an event might have met instead: destinations that did not take part, for training and for
- * evaluation. Only destinations are replaced; source and time stay those of the event.
+ * Negatives for training and evaluation: destinations that an event does not have. Only destinations are replaced; source and time stay
+ * those of the event.
  *
- * Draws depend on (seed, part, epoch, event row, k) alone, not on batches. Strategies: `random` as in TGN (with
+ * Draws depend on (seed, split, epoch, event row, k) alone, not on batches. Strategies: `random` as in TGN (with
  * replacement, from a pool of destinations); `historical` and `inductive` after Poursafaei et al., "Towards better
  * evaluation for dynamic link prediction" (NeurIPS 2022), here per source: destinations it met before the event, for
  * `inductive` only pairs that training never saw; `tgb` as the files of the Temporal Graph Benchmark (NeurIPS 2023);
@@ -10,7 +10,7 @@
  */
 import { checkInteger, checkNumber, expected, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
-import { distinctIds, type EventStream, type TemporalPart, temporalParts } from '../event-stream.js';
+import { distinctIds, type EventStream, type StreamSplit, streamSplits } from '../event-stream.js';
 import { EventWords, mostNegatives } from './event-words.js';
 import { checkStream, PairHistory } from './pair-history.js';
 
@@ -26,14 +26,14 @@ export interface TemporalNegativesOptions {
   readonly strategy?: NegativeStrategy;
   /** Negatives per event (default 1); with 'all' it follows from the pool. */
   readonly amount?: number;
-  /** Nodes to draw from. Default: all destinations of the stream; for the part 'train' those before `trainEnd`. */
+  /** Nodes to draw from. Default: all destinations of the stream; for the split 'train' those before `trainEnd`. */
   readonly pool?: ArrayLike<number>;
   readonly seed?: number;
-  /** Never draw what the source meets at the very time of the event. Default: only 'random' may. */
+  /** Never draw destinations that the source meets at the time of the event. Default: true except for 'random'. */
   readonly avoidPositives?: boolean;
   /** Events of training are the rows below. Needed by 'inductive' and 'tgb'. */
   readonly trainEnd?: number;
-  /** With 'tgb': the share drawn from destinations that the source met in training (default 0.5). */
+  /** With 'tgb': the fraction drawn from destinations that the source met in training (default 0.5). */
   readonly historicalRatio?: number;
 }
 
@@ -41,7 +41,7 @@ export interface DrawOptions {
   /** Default 0; keep it for evaluation, so that every evaluation has the same negatives. */
   readonly epoch?: number;
   /** Default 'train'. */
-  readonly split?: TemporalPart;
+  readonly split?: StreamSplit;
 }
 
 const name = 'TemporalNegatives';
@@ -55,7 +55,7 @@ export class TemporalNegatives {
   readonly strategy: NegativeStrategy;
   /** Negatives per event. */
   readonly amount: number;
-  /** What validation and test draw from, ascending. */
+  /** The pool of validation and test, ascending. */
   readonly pool: Int32Array;
   readonly #trainPool: Int32Array;
   readonly #stream: EventStream;
@@ -64,7 +64,7 @@ export class TemporalNegatives {
   readonly #numHistorical: number;
   readonly #words: EventWords;
   #history: PairHistory | null = null;
-  /** Nodes that may not be drawn for the event at hand have its stamp. */
+  /** Nodes that must not be drawn for the current event have its stamp. */
   #barred: Int32Array;
   #stamp = 0;
   #scratch = new Int32Array(0);
@@ -110,7 +110,7 @@ export class TemporalNegatives {
     this.#barred = new Int32Array(stream.numNodes);
   }
 
-  /** Negatives of the event rows rowBegin … rowEnd − 1: [events · amount], those of an event side by side. */
+  /** Draws the negatives of the event rows rowBegin … rowEnd − 1: [events · amount], those of an event side by side. */
   draw(rowBegin: number, rowEnd: number, options: DrawOptions = {}): Int32Array {
     checkInteger(name, 'rowEnd', rowEnd, 0, this.#stream.src.length);
     checkInteger(name, 'rowBegin', rowBegin, 0, rowEnd);
@@ -120,12 +120,12 @@ export class TemporalNegatives {
     );
   }
 
-  /** Negatives of any event rows: [events · amount], those of an event side by side. */
+  /** Draws the negatives of any event rows: [events · amount], those of an event side by side. */
   drawFor(rows: Int32Array, options: DrawOptions = {}): Int32Array {
     const { epoch = 0, split = 'train' } = options;
     checkInteger(name, 'epoch', epoch);
-    if (!temporalParts.includes(split))
-      throw new ValueError(expected(name, `one of ${temporalParts.join(', ')}`, 'split', split));
+    if (!streamSplits.includes(split))
+      throw new ValueError(expected(name, `one of ${streamSplits.join(', ')}`, 'split', split));
     const out = new Int32Array(rows.length * this.amount);
     if (out.length === 0) return out;
     const pool = split === 'train' ? this.#trainPool : this.pool;
@@ -151,7 +151,7 @@ export class TemporalNegatives {
     return others;
   }
 
-  /** The index of pairs, made when first needed and again when the stream has grown. */
+  /** Returns the index of pairs, built on first use and rebuilt when the stream has grown. */
   #index(): PairHistory {
     if (this.#history?.numEvents !== this.#stream.src.length) {
       this.#history = new PairHistory(name, this.#stream);
@@ -196,7 +196,7 @@ export class TemporalNegatives {
     }
   }
 
-  /** Marks what may not be drawn for this event; returns how many nodes that are. */
+  /** Marks nodes that must not be drawn for this event; returns their number. */
   #barPositives(history: PairHistory, source: number, row: number): number {
     this.#stamp++;
     if (!this.#avoid) return 0;
@@ -208,7 +208,7 @@ export class TemporalNegatives {
     return count;
   }
 
-  /** The places in the list of pairs that a strategy draws from. */
+  /** Returns the range of the list of pairs that a strategy draws from. */
   #range(history: PairHistory, source: number, row: number): [number, number] {
     if (this.strategy === 'tgb')
       return [history.offsets[source], history.metBeforeRow(source, this.#trainEnd)];
@@ -217,7 +217,7 @@ export class TemporalNegatives {
     return [Math.min(to, history.metBeforeRow(source, this.#trainEnd)), to];
   }
 
-  /** Draws up to `count` free nodes of `list`, none twice, and bars them; returns how many there were. */
+  /** Draws up to `count` free nodes of `list`, none twice, and marks them; returns their number. */
   #pick(
     list: Int32Array,
     barred: number,
@@ -228,7 +228,7 @@ export class TemporalNegatives {
     k: number,
   ): number {
     if (list.length > 2 * (barred + count)) {
-      // More than half of the list stays free, so trying again ends soon.
+      // More than half of the list stays free, so few retries are needed.
       for (let i = 0; i < count; i++) {
         let attempt = 0;
         let node = list[this.#words.below(list.length, row, k + i, attempt)];
@@ -250,7 +250,7 @@ export class TemporalNegatives {
     return found;
   }
 
-  /** The rest of an event's negatives: free nodes of the pool, with replacement. */
+  /** Draws the remaining negatives of an event: free nodes of the pool, with replacement. */
   #refill(row: number, pool: Int32Array, barred: number, out: Int32Array, at: number, done: number): void {
     if (done === this.amount) return;
     const list = pool.length > 2 * (barred + done) ? pool : this.#free(pool);
@@ -267,7 +267,7 @@ export class TemporalNegatives {
     }
   }
 
-  /** The nodes of a list that are not barred, in memory that the next call takes again. */
+  /** Returns the unmarked nodes of a list, in an array that the next call reuses. */
   #free(list: Int32Array): Int32Array {
     if (this.#scratch.length < list.length) this.#scratch = new Int32Array(list.length);
     let count = 0;

@@ -67,10 +67,10 @@ export class EvolveGCN extends SnapshotModel<readonly Tensor[]> {
 }
 
 class EvolvingLayer extends Module {
-  /** Where the weight starts, [out, in]. */
+  /** Initial weight, [out, in]. */
   readonly weight: Tensor;
   readonly cell: GRUCell;
-  /** What nodes are chosen by, [in]; null for 'O'. */
+  /** Scores nodes for the choice of rows, [in]; null for 'O'. */
   readonly choice: Tensor | null;
 
   constructor(inFeatures: number, outFeatures: number, variant: 'O' | 'H', options: ParameterOptions) {

@@ -19,11 +19,11 @@ import { SnapshotModel, type SnapshotStep } from './snapshot-model.js';
  */
 export class GConvGRU extends SnapshotModel<Tensor> {
   readonly hiddenSize: number;
-  /** Of the input for z, r, c, with biases. */
+  /** Convolution of the input for z, r, c, with biases. */
   readonly input: ChebConv;
-  /** Of the state for z and r. */
+  /** Convolution of the state for z and r. */
   readonly gates: ChebConv;
-  /** Of r∘h for c. */
+  /** Convolution of r∘h for c. */
   readonly candidate: ChebConv;
 
   constructor(inFeatures: number, hiddenSize: number, options: ChebConvOptions = {}) {
@@ -58,7 +58,7 @@ export interface LSTMState {
  */
 export class GConvLSTM extends SnapshotModel<LSTMState> {
   readonly hiddenSize: number;
-  /** Of the input for i, f, c, o, with biases. */
+  /** Convolution of the input for i, f, c, o, with biases. */
   readonly input: ChebConv;
   readonly gates: ChebConv;
   /** Peepholes [hidden]. */

@@ -29,10 +29,10 @@ type Common = ValuesOf<typeof common>;
 export interface SnapshotKind<S, O extends Settings> {
   readonly kind: string;
   readonly doc: string;
-  /** Beside the keys that all have. */
+  /** Keys in addition to those that all kinds have. */
   readonly settings: O;
   check?(options: Common & ValuesOf<O>, graph: TemporalGraph): string | null;
-  /** The model for rows of `into` numbers. */
+  /** Makes the model for rows of `into` features. */
   recurrent(options: Common & ValuesOf<O>, into: number): SnapshotModel<S>;
 }
 

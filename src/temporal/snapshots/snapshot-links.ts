@@ -55,7 +55,7 @@ export class SnapshotLinks<S> extends Module {
     });
   }
 
-  /** What events change: give it to the runtime. */
+  /** The state that events change; pass it to the runtime. */
   get state(): SnapshotState<S> {
     return this.#state;
   }
@@ -78,7 +78,7 @@ export class SnapshotLinks<S> extends Module {
     return this.predictor.forward(embeddings, batch);
   }
 
-  /** Of each time, whether its window comes after the one that is being filled. */
+  /** Returns for each time whether its window is after the open one. */
   #later(times: Float64Array): Uint8Array {
     const open = this.#state.openWindow;
     return Uint8Array.from(times, (time) => {

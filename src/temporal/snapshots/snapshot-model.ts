@@ -1,5 +1,5 @@
 /**
- * What the models in discrete time share: a step takes the graph and features of one snapshot and the state of the step
+ * Base of the models in discrete time: a step takes the graph and features of one snapshot and the state of the step
  * before; a sequence is its steps in order. All steps use the same nodes.
  */
 import type { MessageGraph } from '../../graph/index.js';
@@ -10,7 +10,7 @@ import { expected, ShapeError } from '../../util/errors.js';
 export interface SnapshotStep<State> {
   /** Embeddings of all nodes [N, hidden]. */
   readonly h: Tensor;
-  /** Give it to the next step. */
+  /** Input of the next step. */
   readonly state: State;
 }
 

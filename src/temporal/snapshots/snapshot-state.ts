@@ -1,7 +1,7 @@
 /**
- * The state of a model in discrete time on a stream: the events of the window that is being filled, the last closed
- * snapshots, through which gradients go back, and the recurrent state before these. A snapshot is a window that has events;
- * windows without are passed over. Scores in a window see the snapshots before it and nothing of the window itself.
+ * The state of a model in discrete time on a stream: the events of the open window, the last closed snapshots, through
+ * which gradients flow, and the recurrent state before these. A snapshot is a window that has events;
+ * windows without events are skipped. Scores in a window see the snapshots before it and nothing of the window itself.
  */
 import type { Graph } from '../../graph/index.js';
 import type { TypedArray } from '../../native/index.js';
@@ -20,7 +20,7 @@ export interface WindowEvents {
   readonly dst: Int32Array;
 }
 
-/** What scores start from. */
+/** The inputs of scores. */
 export interface SnapshotView<S> {
   /** The recurrent state before the first of `graphs`; undefined at the beginning of the stream. */
   readonly base: S | undefined;
@@ -71,7 +71,7 @@ export class SnapshotState<S> implements CommittedState<Content<S>> {
     return this.#content.open?.window;
   }
 
-  /** What scores in a window start from: with `later` it is one after that which is being filled. */
+  /** Returns the inputs of scores in the open window, or with `later` in one after it. */
   view(later: boolean): SnapshotView<S> {
     const { base, tail } = later ? this.#close(this.#content) : this.#content;
     return { base, graphs: tail.map((events) => this.#graphOf(events)) };

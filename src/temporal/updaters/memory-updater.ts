@@ -1,9 +1,9 @@
 /**
- * What all memory updaters share: which time they see, what becomes of a node without mail, and the product of mail and
- * time with the input weights. An updater works on copies: it returns new memory and writes nothing.
+ * Base of all memory updaters: the time of their input, the treatment of nodes without mail, and the product of mail and time with
+ * the input weights. An updater works on copies: it returns new memory and writes nothing.
  *
- * Two rules of the literature differ and both are here. Time of the input: of the mail (TGN, DistTGL), so that the result
- * does not depend on when somebody asks, or of the question (TGL). No mail yet: the memory is kept (TGN), or updated from
+ * Two rules differ in the literature; both are implemented. Time of the input: that of the mail (TGN, DistTGL), so that the result
+ * does not depend on the query time, or that of the query (TGL). No mail yet: the memory is kept (TGN), or updated from
  * a mail of zeros (TGL).
  */
 import { Module, type ParameterOptions } from '../../nn/index.js';

@@ -18,7 +18,7 @@ import {
   WorkerRuntime,
 } from '../../../dist/index.js';
 import { streamPartitioner } from '../../../dist/partition/partition-graph.js';
-import type { TemporalPart } from '../../../temporal/event-stream.js';
+import type { StreamSplit } from '../../../temporal/event-stream.js';
 import type { PartitionAlgorithm } from '../../../temporal/index.js';
 import { MailboxState } from '../../../temporal/mailbox/mailbox-state.js';
 import type { StoreFactory } from '../../../temporal/mailbox/state-store.js';
@@ -47,7 +47,7 @@ export function assembleWorkers(
   if ('steps' in made) throw new InternalError(`workers for a model of kind ${config.model.kind}`);
   const { model, state } = made;
   const mail = state instanceof MailboxState ? state.mailOptions : {};
-  const loader = (part: TemporalPart | null): WorkerLoader => {
+  const loader = (part: StreamSplit | null): WorkerLoader => {
     const { graph, ...options } = loaderOptions(part);
     return new WorkerLoader(graph, {
       ...options,

@@ -2,7 +2,7 @@
 import type { TemporalGraph } from '../../../graph/index.js';
 import { Adam, type Module } from '../../../nn/index.js';
 import { TemporalNeighborSampler } from '../../../sample/index.js';
-import type { TemporalPart } from '../../../temporal/event-stream.js';
+import type { StreamSplit } from '../../../temporal/event-stream.js';
 import {
   type NegativeStrategy,
   type ScoringSteps,
@@ -40,7 +40,7 @@ export interface TemporalAssembly<B extends EventBatch = EventBatch> {
   /** Null for models without parameters. */
   readonly optimizer: Adam | null;
   readonly runtime: TemporalSteps<B>;
-  readonly loaders: Readonly<Record<TemporalPart, TemporalBatches<B>>>;
+  readonly loaders: Readonly<Record<StreamSplit, TemporalBatches<B>>>;
   /** The whole stream, without negatives. */
   readonly wholeStream: TemporalBatches<B>;
 }
@@ -53,7 +53,7 @@ export interface PlainAssembly extends TemporalAssembly<TemporalBatch> {
 
 export function assembleTemporal(config: TemporalRunConfig, stream: OpenedStream): PlainAssembly {
   const { made, mailbox, optimizer, loaderOptions } = partsOf(config, stream);
-  const loader = (part: TemporalPart | null): TemporalLoader => {
+  const loader = (part: StreamSplit | null): TemporalLoader => {
     const { graph, ...options } = loaderOptions(part);
     return new TemporalLoader(graph, options);
   };
@@ -78,7 +78,7 @@ export interface AssemblyParts {
   readonly mailbox: SharedMailBox | null;
   readonly optimizer: Adam | null;
   /** Of a part; null: of the whole stream. */
-  loaderOptions(part: TemporalPart | null): TemporalLoaderOptions & { readonly graph: TemporalGraph };
+  loaderOptions(part: StreamSplit | null): TemporalLoaderOptions & { readonly graph: TemporalGraph };
 }
 
 /** @param store where memory and mail lie; in this process by default. */

@@ -1,6 +1,6 @@
 /** Metrics of a part of a stream. */
 
-import type { TemporalPart } from '../../../temporal/event-stream.js';
+import type { StreamSplit } from '../../../temporal/event-stream.js';
 import { LinkMetrics } from '../../../temporal/index.js';
 import type { Metrics } from '../../task.js';
 import type { TemporalAssembly } from './assemble.js';
@@ -8,7 +8,7 @@ import type { TemporalAssembly } from './assemble.js';
 /** Metrics of a part; memory and mail go on through it. All workers get the scores of all events, and so the same metrics. */
 export async function evaluateEvents(
   { runtime, loaders }: TemporalAssembly,
-  part: TemporalPart,
+  part: StreamSplit,
   isNew: Uint8Array,
   onProgress?: (done: number, total: number) => void,
 ): Promise<Metrics> {
