@@ -1,4 +1,4 @@
-/** The configuration of link prediction with one embedding a node, for benchmarks whose node table is large. */
+/** The configuration of link prediction with one embedding per node, for benchmarks whose node table is large. */
 export function largeTableConfig(dataset: string, dim: number): string {
   return `model:
   learning_task: LINK_PREDICTION

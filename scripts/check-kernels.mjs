@@ -162,7 +162,7 @@ function parseContract(files, order) {
         isRecord: record !== undefined,
         parameters:
           record === undefined ? parameters : names.map((name) => fields.get(name) ?? noField(name)),
-        unlisted: [...fields.keys()].filter((name) => !names.includes(name)),
+        withoutParameter: [...fields.keys()].filter((name) => !names.includes(name)),
       });
     }
   }
@@ -214,8 +214,8 @@ const differentType = (a, b) => differentName(a, b) ?? (typesOf[b.type]?.include
 
 /** Everything about one kernel of the contract. */
 function checkKernel(name, contract, entry, functions) {
-  const { where, isRecord, parameters, result, unlisted } = contract;
-  const problems = unlisted.map(
+  const { where, isRecord, parameters, result, withoutParameter } = contract;
+  const problems = withoutParameter.map(
     (field) => `kernel ${name}: ${where} takes a record with ${field}, which ${recordFile} does not list`,
   );
   if (isRecord !== parameters.length > mostPositions)

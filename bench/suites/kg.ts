@@ -10,7 +10,7 @@ import { Adagrad } from 'skein/nn';
 import { fromTypedArray, gatherRows, scope, slice, type Tensor } from 'skein/tensor';
 import { edgeInput } from '#internal/gnn/decoders/edge-input.js';
 import { linkLoss } from '#internal/gnn/decoders/link-loss.js';
-import { RankCounter } from '#internal/gnn/ranking/rank-counter.js';
+import { RankCounter } from '#internal/gnn/rank-counter.js';
 import { kernels } from '#internal/native/index.js';
 import { figures, floats, integers } from '../inputs.js';
 import type { Case, Suite } from '../suite.js';

@@ -48,5 +48,4 @@ export { RGCN, type RGCNOptions } from './models/rgcn.js';
 export type { Comparison, NegativeMask } from './ops/index.js';
 export { AttentionalPool, globalMaxPool, globalMeanPool, globalSumPool } from './pooling.js';
 export { propagate } from './propagation.js';
-export * from './ranking/index.js';
 export { SIGN, type SIGNOptions, signFeatures } from './sign.js';

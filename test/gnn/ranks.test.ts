@@ -15,7 +15,7 @@ import {
 } from 'skein/tensor';
 import { FilterIndex } from 'skein/train';
 import { describe, expect, it } from 'vitest';
-import { RankCounter, type RankCounts } from '#internal/gnn/ranking/rank-counter.js';
+import { RankCounter, type RankCounts } from '#internal/gnn/rank-counter.js';
 
 class Manhattan extends Comparator {
   pairs(a: Tensor, b: Tensor): Tensor {

@@ -7,9 +7,10 @@
  * With `beta` the sum with W_skip x_v becomes β W_skip x_v + (1 − β) y_v, β = sigmoid(w · [y, skip, y − skip]). Only
  * W_e e and one score per edge and head are kept for backward.
  */
-import { type MessageGraph, SparseMatrix } from '../../graph/index.js';
+import { Adjacency, type MessageGraph, SparseMatrix } from '../../graph/index.js';
 import { aggregate } from '../../graph/ops/aggregate.js';
 import { dotScores } from '../../graph/ops/scores.js';
+import { identity } from '../../graph/ops/spmm.js';
 import { checkSizes, parameterOptions } from '../../nn/factory.js';
 import { Linear, Module, type ParameterOptions } from '../../nn/index.js';
 import { add, concat, mul, sigmoid, sub, type Tensor } from '../../tensor/index.js';
@@ -17,7 +18,6 @@ import { checkNumber } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import { flag } from '../../util/settings.js';
 import { checkInput, dropRows, type Features, isPair, type NodePair, project } from '../input.js';
-import { edgeSources } from '../ops/edge-sources.js';
 import { adjacencyOf } from '../ops/relation-groups.js';
 import { attentionDropout, checkHeads, convType, headSettings, headWidth } from './conv-type.js';
 import { checkEdgeFeatures, joinHeads, splitHeads } from './shared.js';
@@ -162,3 +162,20 @@ export const transformerType = convType({
     }),
   run: (layer, block, x) => layer.forward(block, x),
 });
+
+/** Graphs of `edgeSources`, by adjacency. */
+const edgeGraphs = new WeakMap<Adjacency, Adjacency>();
+
+/**
+ * Returns the graph in which every edge is a source node, by edge position, that points to the edge's destination. With
+ * it, aggregations and scores over edge features need no copy of a node's row for every edge.
+ */
+function edgeSources(adjacency: Adjacency): Adjacency {
+  let edges = edgeGraphs.get(adjacency);
+  if (edges === undefined) {
+    const { offsets, numEdges } = adjacency;
+    edges = Adjacency.trusted(offsets, identity(numEdges).subarray(0, numEdges), numEdges);
+    edgeGraphs.set(adjacency, edges);
+  }
+  return edges;
+}

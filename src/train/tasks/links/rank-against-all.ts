@@ -3,7 +3,7 @@
  * by exact lists. Queries are made where the model is; the counting is the CPU's. Decoders of one's own go through their `forward`, a block of nodes at a time.
  */
 import { type DecoderInput, EdgeDecoder } from '../../../gnn/index.js';
-import { RankCounter, type RankCounts } from '../../../gnn/ranking/rank-counter.js';
+import { RankCounter, type RankCounts } from '../../../gnn/rank-counter.js';
 import { fromTypedArray, gatherRows, noGrad, scope, slice, type Tensor } from '../../../tensor/index.js';
 import { DeviceError, StateError } from '../../../util/errors.js';
 import type { LinkPredictionReporter } from '../../run/index.js';

@@ -3,14 +3,14 @@
  * two counters grow: nodes that scored higher than its positive, and nodes that scored the same. The positive itself
  * and filtered nodes are never counted, exactly, because a node's score has the same bits in every tile.
  */
-import { type FloatArray, kernels, type ScoreOp, scoreCode } from '../../native/index.js';
-import { fromTypedArray, noGrad, scope, slice, type Tensor } from '../../tensor/index.js';
-import { checkIds, pack } from '../../tensor/ops/common.js';
-import { formatShape } from '../../tensor/shape.js';
-import { checkInteger, expected, ShapeError, ValueError } from '../../util/errors.js';
-import { checkOptionNames } from '../../util/option-names.js';
-import type { Comparator } from '../decoders/comparator.js';
-import { normalizeRows } from '../ops/index.js';
+import { type FloatArray, kernels, type ScoreOp, scoreCode } from '../native/index.js';
+import { fromTypedArray, noGrad, scope, slice, type Tensor } from '../tensor/index.js';
+import { checkIds, pack } from '../tensor/ops/common.js';
+import { formatShape } from '../tensor/shape.js';
+import { checkInteger, expected, ShapeError, ValueError } from '../util/errors.js';
+import { checkOptionNames } from '../util/option-names.js';
+import type { Comparator } from './decoders/comparator.js';
+import { normalizeRows } from './ops/index.js';
 
 /** Nodes to exclude: for query q those at offsets[q] … offsets[q+1]−1, ascending. */
 export interface FilterLists {

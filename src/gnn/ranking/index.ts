@@ -1,1 +1,0 @@
-/** Ranks of true nodes among all others. */
