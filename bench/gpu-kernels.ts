@@ -83,7 +83,7 @@ async function aggregation(rows: number, degree: number, width: number): Promise
       yScale: null,
       offsets,
       indices,
-      slots: null,
+      positions: null,
       y,
       arg: null,
       rows,

@@ -1,6 +1,6 @@
 /**
- * The kernels that compute: the native addon when it loads, otherwise the TypeScript twins with the same results
- * within tolerance. Chosen once, when this module loads.
+ * Selects the kernels, once, when this module loads: those of the native addon, or else the TypeScript twins, whose results are
+ * the same within tolerance.
  */
 
 import { checkInteger, StateError, ValueError } from '../util/errors.js';
@@ -27,7 +27,7 @@ export function kernels(): Kernels {
   return active;
 }
 
-/** Runs `fn` with the given kernels in place of the chosen ones: how tests compare the two. */
+/** Runs `fn` with the given kernels instead of the selected ones; tests compare the two in this way. */
 export function withKernels<T>(chosen: Kernels, fn: () => T): T {
   const before = active;
   active = chosen;
@@ -38,7 +38,7 @@ export function withKernels<T>(chosen: Kernels, fn: () => T): T {
   }
 }
 
-/** Kernels as promises: on the addon's own threads, or at the next turn of the event loop without it. */
+/** Kernels that return promises: they run on the addon's threads, or without it at the next turn of the event loop. */
 export const asyncKernels: AsyncKernels =
   loaded.addon === null
     ? laterKernels()
@@ -60,18 +60,18 @@ export interface NativeStatus {
   readonly backend: 'native' | 'reference';
   /** The instruction set of the loaded addon. */
   readonly level: Level | null;
-  /** The best instruction set of this processor, where an addon was found that could tell. */
+  /** The best instruction set of this processor; null if no addon was found that reports it. */
   readonly bestLevel: Level | null;
   /** The file of the loaded addon. */
   readonly path: string | null;
   /** Why the addon is not in use. */
   readonly reason: string | null;
-  /** Places where an addon was looked for first, and why none was loaded from there. */
+  /** Locations that were tried first, and why no addon was loaded from them. */
   readonly tried: readonly Attempt[];
   readonly threads: number;
 }
 
-/** What computes, and why. */
+/** Reports which kernels run, and why. */
 export function nativeStatus(): NativeStatus {
   return {
     backend: loaded.addon === null ? 'reference' : 'native',
@@ -92,7 +92,7 @@ export function getThreads(): number {
   return loaded.addon?.getThreads() ?? threadsWithoutAddon;
 }
 
-/** Sets it for all JavaScript threads of the process. */
+/** Sets the number of threads for all JavaScript threads of the process. */
 export function setThreads(count: number): void {
   checkInteger('setThreads', 'count', count, 1, 1024);
   if (loaded.addon === null) threadsWithoutAddon = count;
@@ -100,7 +100,7 @@ export function setThreads(count: number): void {
 }
 
 /**
- * Takes a new block of memory into use (large ones ask for huge pages) and returns by how many bytes its start lies
+ * Prepares a new block of memory (requests huge pages for large ones) and returns by how many bytes its start is
  * beyond a multiple of `alignment` (a power of two up to 4096; 64 is a cache line); 0 without the addon, where it is not
  * known.
  */
@@ -109,14 +109,14 @@ export function prepareBlock(block: Uint8Array, alignment = 64): number {
 }
 
 /**
- * Gives the memory of an array back to the system while the array lives on: its contents are lost, and the memory is there
- * again when somebody writes to it. Returns how many bytes were given back; 0 where that cannot be done.
+ * Returns the memory of an array to the system while the array stays usable: its contents are lost, and the system provides
+ * memory again on the next write. Returns the number of bytes released; 0 where the system cannot do this.
  */
 export function releaseBlock(block: Uint8Array): number {
   return loaded.addon?.releaseBlock(block) ?? 0;
 }
 
-/** Waits until no other process holds the lock on an open file, and holds it; or gives it up. */
+/** Acquires the lock on an open file, waiting while another process holds it, or releases it. */
 export function lockFile(file: number, lock: boolean): void {
   if (loaded.addon === null)
     throw new StateError(
@@ -139,7 +139,7 @@ function initialThreads(): number {
   return availableCpus();
 }
 
-// A worker thread keeps what the program has chosen.
+// A worker thread keeps the number that the program has set.
 const isFirst = loaded.addon === null || loaded.addon.getThreads() === 0;
 if (isFirst) setThreads(initialThreads());
 if (loaded.addon === null && !loaded.forced) {

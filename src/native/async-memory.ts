@@ -1,10 +1,10 @@
 /**
- * Memory that asynchronous calls use while JavaScript goes on.
+ * Protects memory that asynchronous calls use while JavaScript continues.
  *
- * The addon reads and writes it from threads of its own until the promise settles. Changing an input meanwhile spoils the
- * result; taking memory away would end the process. So a buffer that has been handed to an asynchronous call can no longer be
+ * The addon reads and writes it from its own threads until the promise settles. Changing an input meanwhile corrupts the
+ * result; detaching memory would end the process. So a buffer that has been passed to an asynchronous call can no longer be
  * transferred (`structuredClone` and `postMessage` with a transfer list, `ArrayBuffer.prototype.transfer`), and buffers that
- * can shrink are refused. Ids and other arrays whose values the kernels follow are not meant here: the addon copies them.
+ * can shrink are rejected. Ids and other arrays whose values kernels use as addresses are exempt: the addon copies them.
  *
  * Integer results must not be written before the promise settles: samplers read back what they have drawn and follow it.
  * The callers in this library allocate those arrays for the call, so no other code can reach them.
@@ -20,7 +20,7 @@ const known = new WeakSet<Memory>();
 const takers = ['transfer', 'transferToFixedLength'] as const;
 
 /**
- * Says that nobody else has seen the memory of this array, nor will before the next asynchronous call that uses it has
+ * Declares that no other code has access to the memory of this array until the next asynchronous call that uses it has
  * settled: that call leaves it transferable.
  */
 export function unshared<T extends ArrayBufferView>(array: T): T {
@@ -28,7 +28,7 @@ export function unshared<T extends ArrayBufferView>(array: T): T {
   return array;
 }
 
-/** Keeps the memory of an array where it is, from now on. */
+/** Makes the memory of an array permanently non-transferable. */
 export function holdMemory(where: string, array: ArrayBufferView): void {
   const buffer: Memory = array.buffer;
   if (held.has(buffer)) return;

@@ -81,7 +81,7 @@ export interface Gatv2ScoresBackwardSourceArguments extends Gatv2Arguments {
   /** Gradient of the scores. */
   readonly gout: FloatArray;
   /** For each entry, the position of its edge in ee and gout. */
-  readonly slots: Int32Array;
+  readonly positions: Int32Array;
   /** Gradient of xl, overwritten. */
   readonly gxl: FloatArray;
 }

@@ -1,7 +1,7 @@
 /**
  * How many processors this process may keep busy. Containers are limited by a quota of processor time (cgroups), of which
- * `availableParallelism` knows nothing in Node.js 20: one with 2 of 64 processors would start 64 threads and be stopped most
- * of the time.
+ * `availableParallelism` ignores in Node.js 20: one with 2 of 64 processors would start 64 threads and be throttled most of
+ * the time.
  */
 
 /** The contents of a small file; null where there is none. */
@@ -52,7 +52,7 @@ export function cpuQuota(read: Read = readFile): number | null {
   return limits.length === 0 ? null : Math.min(...limits);
 }
 
-/** Threads that can run at once: processors, or the quota rounded up where that is less; 1 outside Node.js. */
+/** Threads that can run at the same time: processors, or the quota rounded up where that is less; 1 outside Node.js. */
 export function availableCpus(quota: number | null = cpuQuota()): number {
   const processors = globalThis.process?.getBuiltinModule?.('node:os').availableParallelism() ?? 1;
   return quota === null ? processors : Math.max(1, Math.min(processors, Math.ceil(quota)));

@@ -2,9 +2,9 @@
  * The kernels that walk a sparse structure; part of the contract in `kernels.ts`, whose rules hold here too.
  *
  * A structure is `offsets` (rows + 1) and `indices`: row r owns entries offsets[r] … offsets[r+1]−1, and entry p joins it
- * to node u = indices[p]. Grouped by destination (CSC), rows are destinations, u is a source and the entry is the slot
- * of an edge; the transposed form (CSR) has the sources as rows and names the slot of each entry in `slots`. Edge data
- * is always in slot order. A row's entries are combined in ascending order, by one thread.
+ * to node u = indices[p]. Grouped by destination (CSC), rows are destinations, u is a source and the entry is an edge;
+ * the transposed form (CSR) has the sources as rows, and `positions` has the position of each entry's edge in destination order.
+ * Edge data is always in destination order. A row's entries are combined in ascending order, by one thread.
  */
 import type { FloatArray, Offsets } from './types.js';
 
@@ -31,7 +31,7 @@ export interface SpmmArguments extends SparseRows {
   /** Factor of each row of y; null for 1. */
   readonly yScale: FloatArray | null;
   /** For each entry, the position s of its edge in w; null for the entry itself. */
-  readonly slots: Int32Array | null;
+  readonly positions: Int32Array | null;
   /** The result [rows, width]. */
   readonly y: FloatArray;
   /** Max and min: the s that won [rows, width], written; null if it is not needed. */
@@ -53,7 +53,7 @@ export interface SpmmArgBackwardArguments extends SparseRows {
   /** The winners of spmm. */
   readonly arg: Int32Array;
   /** For each entry, the position s of its edge in w. */
-  readonly slots: Int32Array;
+  readonly positions: Int32Array;
   /** Gradient [rows, width] of x, overwritten. */
   readonly gx: FloatArray;
   readonly wCols: number;
@@ -77,11 +77,11 @@ export interface SddmmArguments extends SparseRows {
 }
 
 export interface GraphKernels {
-  /** Stable counting sort of n keys in [0, count): `order` lists the positions of key 0, then of key 1, …, each group ascending; `offsets` (count + 1) says where each group starts. */
+  /** Stable counting sort of n keys in [0, count): `order` lists the positions of key 0, then of key 1, …, each group ascending; `offsets` (count + 1) has the start of each group. */
   groupByKey(keys: Int32Array, offsets: Offsets, order: Int32Array, n: number, count: number): void;
   /**
-   * y[r, :] = yScale[r] · REDUCE over the entries p of row r of w[s, g(f)] · xScale[u] · x[u, f], where s is slots[p] or p
-   * and w [*, wCols] gives each block of width / wCols features one column. Null w, xScale or yScale stand for 1.
+   * y[r, :] = yScale[r] · REDUCE over the entries p of row r of w[s, g(f)] · xScale[u] · x[u, f], where s is positions[p] or p
+   * and w [*, wCols] gives each block of width / wCols features one column.
    * `hasSelf` (sum and mean) adds an entry of weight 1 in front: row r + self of x, where x (xRows rows) has it; mean counts it.
    * An empty row gives 0. Max and min: `arg` gets the s that won (the first of equals, NaN wins), −1 for an empty row.
    * `accumulate` (sum and mean) adds to y.
@@ -103,7 +103,7 @@ export interface GraphKernels {
   ): void;
   /**
    * Joins extremes over more entries (row i of part) into row rows[i] of y: part wins where it is larger (smaller), where it is
-   * NaN and y is not, and of equals where its slot is lower; arg −1 says that there is no value yet. Rows are unique; null: row i.
+   * NaN and y is not, and of equals where its position is lower; arg −1 means that there is no value yet. Rows are unique; null: row i.
    */
   mergeExtreme(
     max: boolean,

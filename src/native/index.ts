@@ -1,4 +1,4 @@
-/** The kernel library: what computes, its contract, its threads. */
+/** The kernel library: the selected kernels, their contract, their threads. */
 export {
   asyncKernels,
   getThreads,

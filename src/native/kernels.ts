@@ -2,9 +2,9 @@
  * The contract of the kernel library: one signature per kernel, shared by the C++ addon and by the plain
  * TypeScript twins in `reference/`, which define what each kernel means.
  *
- * Kernels know nothing of shapes, tapes or broadcasting rules: they get flat arrays that start at element 0 and
+ * Kernels are independent of shapes, tapes and broadcasting rules: they get flat arrays that start at element 0 and
  * sizes that the caller has checked. All float arrays of a call have the same type (f32 or f64). Arrays that a
- * kernel writes never overlap those it reads, except where a comment says "in place".
+ * kernel writes never overlap those it reads, except where a comment states "in place".
  *
  * Up to 8 parameters are positions. A kernel with more takes one record, whose fields are passed to C++ in the order that
  * `record-kernels.ts` lists. `npm run check` compares names, order and kinds with C++.
@@ -114,7 +114,7 @@ export interface Kernels
   cast(src: TypedArray, srcType: number, dst: TypedArray, dstType: number, n: number): void;
 
   // --- checksums -----------------------------------------------------------------------------------------------------
-  /** CRC-32 (zip, PNG) of n bytes, or of what `before` is the checksum of followed by them. */
+  /** CRC-32 (zip, PNG) of n bytes; `before` is the checksum of the bytes in front of them, 0 for none. */
   crc32(bytes: Uint8Array, n: number, before: number): number;
 
   // --- reductions over the middle axis of [outer, mid, inner] --------------------------------------------------------
@@ -183,7 +183,7 @@ export interface Kernels
   // --- dropout -------------------------------------------------------------------------------------
   /** y[i] = x[i] / (1 − p) when word i of the key's sequence, as u32, is >= p·2³², else 0. Its own backward. */
   dropout(x: FloatArray, y: FloatArray, n: number, p: number, key: RandomKey): void;
-  /** The same with word ids[r]·width + c for y[r, c], whatever place the row has; ids count as unsigned. */
+  /** dropout with word ids[r]·width + c for y[r, c], independent of r; ids are read as unsigned. */
   dropoutRows(
     x: FloatArray,
     ids: Int32Array,
@@ -193,13 +193,13 @@ export interface Kernels
     p: number,
     key: RandomKey,
   ): void;
-  /** `dropoutRows` of the entries of a sparse matrix with `width` columns: as in the dense one. Null ids are 0, 1, 2, …. */
+  /** dropoutRows for the entries of a sparse matrix with `width` columns, with the mask of the dense matrix. */
   dropoutEntries(args: DropoutEntriesArguments): void;
 
   // --- rows by id ----------------------------------------------------------------------------------------------------
   /** y[i, :] = x[ids[i], :]; rows of `rowBytes` bytes, any element type. */
   gatherRows(x: TypedArray, ids: Int32Array, y: TypedArray, n: number, rowBytes: number): void;
-  /** As gatherRows, into rows that lie `strideBytes` apart, so that others fit beside them; zeros where ids[i] is −1. */
+  /** gatherRows into rows `strideBytes` apart, which leaves room for other columns; zeros where ids[i] is −1. */
   gatherRowsBeside(
     x: TypedArray,
     ids: Int32Array,
@@ -212,7 +212,7 @@ export interface Kernels
   putRows(src: TypedArray, ids: Int32Array, dst: TypedArray, n: number, rowBytes: number): void;
   /**
    * out[places[i], :] = row ids[i] of an open file (its descriptor), ids ascending; rows closer than `gapBytes` in one transfer.
-   * Many transfers are under way at a time. A file that was opened for direct transfers needs the addon.
+   * Many transfers are in flight at a time. A file that was opened for direct transfers needs the addon.
    */
   readRows(
     file: number,
@@ -232,7 +232,7 @@ export interface Kernels
     rows: number,
     width: number,
   ): void;
-  /** out[r, :] = Σ src[i, :] over ids[i] = r in ascending i; 0 for rows nobody names. Overwrites all `rows` rows. */
+  /** out[r, :] = Σ src[i, :] over ids[i] = r in ascending i; 0 for rows without one. Overwrites all `rows` rows. */
   sumRows(ids: Int32Array, src: FloatArray, out: FloatArray, n: number, rows: number, width: number): void;
   /** Sums rows of equal id: outIds ascending and unique, outRows their sums in ascending i; returns how many. Ids < rows. */
   coalesceRows(
@@ -266,7 +266,7 @@ export interface Kernels
   ): void;
 
   // --- recurrent cells and time encoding -----------------------------------------------------------------------------
-  /** PyTorch's GRU cell after its two products: gi, gh = [B,3H] in the order r,z,n. gates [B,4H] keeps r, z, n and gh's n part. */
+  /** PyTorch's GRU cell after its two products: gi, gh = [B,3H] in the order r,z,n. gates [B,4H] keeps r, z, n and the n columns of gh. */
   gruCell(
     gi: FloatArray,
     gh: FloatArray,
@@ -276,7 +276,7 @@ export interface Kernels
     batch: number,
     hidden: number,
   ): void;
-  /** dh null: the gradient of the state is not wanted. */
+  /** dh is null if the gradient of the hidden state is not needed. */
   gruCellBackward(
     gout: FloatArray,
     h: FloatArray,
@@ -295,11 +295,11 @@ export interface Kernels
   timeEncode(t: FloatArray, w: FloatArray, b: FloatArray, y: FloatArray, n: number, d: number): void;
   timeEncodeBackward(args: TimeEncodeBackwardArguments): void;
 
-  // --- counter-based random numbers (Philox4x32-10; element i uses word `start + i` of the key's sequence unless said) -
+  // --- counter-based random numbers (Philox4x32-10; element i uses word `start + i` of the key's sequence unless stated) -
   randomBits(out: Uint32Array, n: number, key: RandomKey, start: number): void;
   /** f32: lo + (hi − lo)·(word >>> 8)/2²⁴; f64: 53 bits of words 2i, 2i+1. */
   randomUniform(out: FloatArray, n: number, lo: number, hi: number, key: RandomKey, start: number): void;
-  /** Box–Muller in f64 with our own log and cos: element i uses words 4i … 4i+3. */
+  /** Box–Muller in f64 with log and cos of vecmath: element i uses words 4i … 4i+3. */
   randomNormal(out: FloatArray, n: number, mean: number, std: number, key: RandomKey, start: number): void;
   /** 1 with probability p, else 0. */
   randomBernoulli(out: Uint8Array, n: number, p: number, key: RandomKey, start: number): void;
@@ -313,8 +313,8 @@ export interface Kernels
 export type KernelArguments<K extends keyof Kernels> = Parameters<Kernels[K]>[0];
 
 /**
- * The same kernels on a thread pool of their own. Arrays that they write, and float arrays that they read, must be left alone
- * until the promise settles; ids are copied. What may happen to the memory meanwhile is in `async-memory.ts`.
+ * The kernels on a separate thread pool. Arrays that they write, and float arrays that they read, must not be changed until
+ * the promise settles; ids are copied. `async-memory.ts` protects the memory meanwhile.
  */
 export type AsyncKernels = {
   readonly [K in keyof Kernels]: (...args: Parameters<Kernels[K]>) => Promise<ReturnType<Kernels[K]>>;

@@ -1,9 +1,9 @@
 /**
- * Finds and loads the native addon, or says why it cannot and what to do.
+ * Finds and loads the native addon, or reports why it cannot and what to do.
  *
- * The addon comes from a platform package (`@skein/linux-x64`, …) that the package manager installed beside Skein, or from
+ * The addon comes from a platform package (`@skein/linux-x64`, …) that the package manager installed with Skein, or from
  * `build/`, where `skein build` and a clone's set-up compile it. Both hold one file for each instruction-set level and
- * `cpu.node`, which is compiled for the oldest processor and knows the best level of this one: nothing is opened before
+ * `cpu.node`, which is compiled for the oldest processor and reports the best level of this one: nothing is opened before
  * that could end the process with an illegal instruction. `SKEIN_NATIVE` = `0` forces the TypeScript kernels, a level's
  * name forces that level. Nothing here imports a `node:` module statically, so that a browser can load this file; there
  * the TypeScript kernels run without a warning.
@@ -21,7 +21,7 @@ import {
 } from './op-codes.js';
 import type { PositionalKernels } from './record-kernels.js';
 
-/** Levels of all architectures; a processor runs those of its own up to its best, which are in ascending order. */
+/** Levels of all architectures; a processor runs those of its architecture up to its best; they are in ascending order. */
 export const levels = ['portable', 'avx2', 'avx512', 'neon'] as const;
 export type Level = (typeof levels)[number];
 
@@ -36,17 +36,17 @@ export interface Addon {
   >;
   readonly level: Level;
   setThreads(count: number): void;
-  /** What the process uses, whichever of its JavaScript threads set it; 0 before the first of them did. */
+  /** Threads that the process uses, set by any of its JavaScript threads; 0 before the first call of setThreads. */
   getThreads(): number;
-  /** Takes a new block of memory into use and returns its address modulo 4096. */
+  /** Prepares a new block of memory and returns its address modulo 4096. */
   prepareBlock(block: Uint8Array): number;
-  /** Gives memory back while its array lives on; contents are lost. Returns how many bytes. */
+  /** Returns memory to the system while its array stays usable; contents are lost. Returns the number of bytes. */
   releaseBlock(block: Uint8Array): number;
-  /** Waits for the only lock on an open file, or gives it up. */
+  /** Acquires the exclusive lock on an open file, or releases it. */
   lockFile(file: number, lock: boolean): void;
 }
 
-/** A place where an addon was looked for, and why none was loaded from there. */
+/** A location that was tried, and why no addon was loaded from it. */
 export interface Attempt {
   readonly place: string;
   readonly problem: string;
@@ -66,14 +66,14 @@ export interface NotLoaded {
   readonly path: null;
   readonly bestLevel: Level | null;
   readonly reason: string;
-  /** The TypeScript kernels were asked for, or this is a browser: no warning. */
+  /** Whether the TypeScript kernels were requested, or this is a browser: no warning then. */
   readonly forced: boolean;
   readonly tried: readonly Attempt[];
 }
 
 export type LoadResult = Loaded | NotLoaded;
 
-/** What Node.js gives: the file system below one place, and `require`. */
+/** The functions of Node.js that the loader needs. */
 interface Host {
   readonly require: NodeJS.Require;
   readonly platform: string;
@@ -83,7 +83,7 @@ interface Host {
 /** A folder with cpu.node and skein-<level>.node. */
 interface Place {
   readonly name: string;
-  /** Throws with a short reason when the place is not there. */
+  /** Throws with a short reason when the location does not exist. */
   readonly folder: () => string;
 }
 
@@ -98,7 +98,7 @@ const notLoaded = (reason: string, forced: boolean): NotLoaded => ({
 
 /** @param names of the kernels that the addon must have */
 export function loadAddon(choice: string | undefined, names: readonly string[]): LoadResult {
-  if (choice === '0') return notLoaded('SKEIN_NATIVE=0 asks for the TypeScript kernels', true);
+  if (choice === '0') return notLoaded('SKEIN_NATIVE=0 selects the TypeScript kernels', true);
   const forced = levels.find((level) => level === choice) ?? null;
   if (forced === null && choice !== undefined && choice !== '' && choice !== '1') {
     throw new ValueError(
@@ -164,7 +164,7 @@ function cpuLevel(host: Host, folder: string): Level {
   return bestLevel;
 }
 
-/** Loads a library. One that was cut off would end the process with SIGBUS when it is mapped, so its end is looked for first. */
+/** Loads a library. A truncated one would end the process with SIGBUS when it is mapped, so its length is checked first. */
 function open({ require }: Host, path: string): unknown {
   const { closeSync, fstatSync, openSync, readSync } = process.getBuiltinModule('node:fs');
   const file = openSync(path, 'r');
@@ -180,7 +180,7 @@ function open({ require }: Host, path: string): unknown {
   return require(path);
 }
 
-/** Opens the wanted level, or else the best one that is there and can be opened. */
+/** Opens the forced level, or else the best one that exists and can be opened. */
 function openBest(
   host: Host,
   folder: string,
@@ -196,7 +196,7 @@ function openBest(
   const wanted = forced === null ? runnable : [forced];
   const file = (level: Level): string => `${folder}/skein-${level}.node`;
   const found = wanted.filter((level) => isFile(host, file(level)));
-  const asked = forced === null ? '' : ', which SKEIN_NATIVE asks for';
+  const asked = forced === null ? '' : ', which SKEIN_NATIVE selects';
   if (found.length === 0) throw new Error(`no file skein-${wanted.join('.node or skein-')}.node${asked}`);
   const failures: unknown[] = [];
   for (const level of found) {
@@ -222,8 +222,8 @@ function isFile({ require }: Host, path: string): boolean {
 }
 
 /**
- * Codes cross the border as numbers, and a kernel may have been added since: an addon built from other sources must not be
- * trusted.
+ * Operations are passed to the addon as numbers, and kernels may have been added: an addon built from other sources must not
+ * be used.
  */
 function check(addon: Addon, level: Level, names: readonly string[]): Addon {
   const other = `the ${level} addon was built from another version of the sources`;
@@ -250,7 +250,7 @@ function check(addon: Addon, level: Level, names: readonly string[]): Addon {
 const firstLine = (error: unknown): string =>
   (error instanceof Error ? error.message : String(error)).split('\n')[0] ?? '';
 
-/** One paragraph: platform, what was tried and why each failed, what to do. */
+/** Returns one paragraph: platform, what was tried and why each attempt failed, what to do. */
 function explain({ platform, arch }: Host, tried: readonly Attempt[]): string {
   const attempts = tried.map(({ place, problem }) => `${place} (${problem})`).join(', ');
   return (

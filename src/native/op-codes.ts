@@ -38,7 +38,7 @@ export type ReduceOp = (typeof reduceOps)[number];
 export const scoreOps = ['dot', 'l2', 'l1'] as const;
 export type ScoreOp = (typeof scoreOps)[number];
 
-/** What a relation does to a node's row: nothing, the product of numbers, the product of complex numbers. */
+/** Operator of a relation on a node's row: none, elementwise product, elementwise product of complex numbers. */
 export const relationOps = ['none', 'hadamard', 'complex'] as const;
 export type RelationOp = (typeof relationOps)[number];
 

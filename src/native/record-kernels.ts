@@ -21,15 +21,15 @@ const recordOrder: Readonly<Record<RecordKernel, string>> = {
   gemmPair: 'a1 b1 k1 a2 b2 k2 bias c m n relu',
   gemmPairBackward: 'g y a1 gb1 k1 a2 gb2 k2 gbias m n',
   dropoutEntries: 'x offsets columns ids y rows width p key',
-  spmm: 'op x w xScale yScale offsets indices slots y arg rows xRows width wCols hasSelf self accumulate',
-  spmmArgBackward: 'gy w arg offsets indices slots gx rows width wCols',
+  spmm: 'op x w xScale yScale offsets indices positions y arg rows xRows width wCols hasSelf self accumulate',
+  spmmArgBackward: 'gy w arg offsets indices positions gx rows width wCols',
   sddmm: 'x y xScale yScale arg offsets indices out rows width heads',
   gatAttention: 'z el er ee offsets indices ids key drop y lse rows heads width slope',
   gatAttentionBackward:
     'z el er ee y lse gy offsets indices ids key drop attention gscore rows heads width slope',
   gatv2Scores: 'xl xr a ee offsets indices out rows heads width slope',
   gatv2ScoresBackward: 'xl xr a ee gout offsets indices gxr ga gee rows heads width slope',
-  gatv2ScoresBackwardSource: 'xl xr a ee gout offsets indices slots gxl rows heads width slope',
+  gatv2ScoresBackwardSource: 'xl xr a ee gout offsets indices positions gxl rows heads width slope',
   timeEncodeBackward: 't w b gy gt gw gb n d',
   sgdStep: 'p g buffer n lr momentum dampening weightDecay nesterov first',
   adamStep: 'p g m v n lr beta1 beta2 eps weightDecay decoupled c1 c2',
@@ -41,12 +41,12 @@ const recordOrder: Readonly<Record<RecordKernel, string>> = {
   batchNormBackward: 'x gy mean rstd gamma gx ggamma gbeta rows cols',
   sampleNeighbors:
     'offsets indices weights seeds numSeeds fanouts drops hops replace key step tag map seedRows nodeIds ' +
-    'trees localOffsets localIndices slots perHop capacity',
+    'trees localOffsets localIndices positions perHop capacity',
   sampleHop:
     'offsets indices weights frontier count fanout drop replace key step tag map nodeIds numNodes ' +
-    'localOffsets localIndices slots capacity',
+    'localOffsets localIndices positions capacity',
   drawNeighbors:
-    'offsets weights nodes count firstNode fanout drop replace key step tag localOffsets slots capacity',
+    'offsets weights nodes count firstNode fanout drop replace key step tag localOffsets positions capacity',
   sampleTemporalHop:
     'starts neighbors rows time limit weights nodes times cutoffs numDst strategy fanout from to ' +
     'propTime unique key step tag indptr sources eventRows spans capacity',

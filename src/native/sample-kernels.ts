@@ -6,7 +6,7 @@
  */
 import type { RandomKey } from './types.js';
 
-/** What identifies the random words of a call. */
+/** The key of the random words of a call. */
 interface DrawKey {
   readonly key: RandomKey;
   /** Step of the run, mixed into the key. */
@@ -35,7 +35,7 @@ interface NeighborDraws extends TaggedDrawKey {
   /** Boundaries of the drawn edges by destination row, written. */
   readonly localOffsets: Int32Array;
   /** Index in the graph of each drawn edge, ascending within a destination, written. */
-  readonly slots: Int32Array;
+  readonly positions: Int32Array;
   /** Edges that the results have room for. */
   readonly capacity: number;
 }

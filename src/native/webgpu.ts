@@ -1,8 +1,8 @@
 /**
- * WebGPU in Node.js: loads the optional npm package `webgpu` and sees to it that it finds a driver.
+ * WebGPU in Node.js: loads the optional npm package `webgpu` and makes sure that it finds a driver.
  *
- * Where the machine has no Vulkan driver but Chromium, the software driver that Chromium carries is used; nothing is ever
- * chosen over a driver that the machine or the user has set up. The object that the package's `create` returns must stay
+ * Where the machine has no Vulkan driver but Chromium, the software driver that Chromium carries is used; it never
+ * replaces a driver that the machine or the user has set up. The object that the package's `create` returns must stay
  * referenced for the life of the process: it owns the library under all devices made from it, and collecting it crashes them.
  */
 
@@ -27,7 +27,7 @@ export async function loadWebGpu(flags: readonly string[]): Promise<WebGpuResult
   if (process.platform === 'linux') process.env.XDG_RUNTIME_DIR ??= builtin('node:os').tmpdir();
   if (!hasDriver()) useSoftwareDriver();
   const key = `${namedDriver()} ${flags.join(' ')}`;
-  // Kept as a promise: two callers at once must not make two, of which one would be forgotten and collected.
+  // Kept as a promise: two concurrent callers must not create two, of which one would be collected.
   let result = pinned.get(key);
   if (result === undefined) {
     result = createGpu(flags);
@@ -50,13 +50,13 @@ async function createGpu(flags: readonly string[]): Promise<WebGpuResult> {
   }
 }
 
-/** Which driver the Vulkan loader will take, as far as the environment says. */
+/** The driver that the environment configures for the Vulkan loader. */
 export function namedDriver(): string {
   return globalThis.process?.env?.VK_ICD_FILENAMES ?? '';
 }
 
 /**
- * Points the Vulkan loader to Chromium's software driver, for machines whose own drivers are missing or find nothing.
+ * Points the Vulkan loader to Chromium's software driver, for machines whose drivers are missing or find no device.
  * Must run on the main thread: a worker's environment is a copy that the loader does not see. Returns whether anything
  * changed; a driver that the user has named is never replaced.
  */

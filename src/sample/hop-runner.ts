@@ -122,7 +122,7 @@ export function* sampleHop(
     ...{ frontier, count: frontier.length, fanout: rule.fanout, drop: rule.drop, replace: rule.replace },
     ...{ key: time.key, step: time.step, tag },
     ...{ map: sources.map, nodeIds: sources.ids, numNodes: sources.count },
-    ...{ localOffsets: offsets, localIndices: indices, slots, capacity: most },
+    ...{ localOffsets: offsets, localIndices: indices, positions: slots, capacity: most },
   };
   yield {
     now: () => {

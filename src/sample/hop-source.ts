@@ -61,7 +61,7 @@ export function* drawSlots(
     ...{ offsets: starts, weights: null, nodes: frontier, count: frontier.length, firstNode: 0 },
     ...{ fanout: rule.fanout, drop: rule.drop, replace: rule.replace },
     ...{ key: time.key, step: time.step, tag },
-    ...{ localOffsets: offsets, slots, capacity: most },
+    ...{ localOffsets: offsets, positions: slots, capacity: most },
   };
   yield {
     now: () => void kernels().drawNeighbors(call),

@@ -80,7 +80,7 @@ export class NeighborWorkspace {
       ...{ offsets, indices, weights: sums, seeds, numSeeds: seeds.length },
       ...{ fanouts, drops, hops: fanouts.length, replace, key: time.key, step: time.step, tag: 0 },
       ...{ map: this.#map, seedRows, nodeIds: this.#nodeIds, trees: this.#trees, perHop: this.#perHop },
-      ...{ localOffsets: this.#offsets, localIndices: this.#indices, slots: this.#slots },
+      ...{ localOffsets: this.#offsets, localIndices: this.#indices, positions: this.#slots },
       capacity: this.#capacity,
     };
   }

@@ -155,7 +155,7 @@ function neighbours(kernels: Kernels, type: FloatType): Cases {
       yScale: null,
       offsets,
       indices,
-      slots: null,
+      positions: null,
       y,
       arg: null,
       rows,

@@ -85,7 +85,7 @@ export function runSample(kernels: Kernels, graph: Csc, options: SampleOptions):
     trees,
     localOffsets: offsets,
     localIndices: indices,
-    slots,
+    positions: slots,
     perHop,
     capacity,
   });

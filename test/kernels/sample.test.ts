@@ -150,7 +150,7 @@ describe.skipIf(nativeKernels === null)('sampling kernels: native = reference', 
           numNodes: 1,
           localOffsets: out[0],
           localIndices: out[1],
-          slots: out[2],
+          positions: out[2],
           capacity,
         });
       const short = call(10);
@@ -184,7 +184,7 @@ describe.skipIf(nativeKernels === null)('sampling kernels: native = reference', 
           step: 5,
           tag: 258,
           localOffsets: offsets,
-          slots,
+          positions: slots,
           capacity,
         });
       return { short: call(10), edges: call(6000), offsets, slots };
@@ -195,7 +195,7 @@ describe.skipIf(nativeKernels === null)('sampling kernels: native = reference', 
       ...{ offsets: graph.offsets, indices: graph.indices, weights: null, frontier: nodes, count: 90 },
       ...{ fanout, drop: 0, replace: false, key, step: 5, tag: 258 },
       ...{ map: new Int32Array(500).fill(-1), nodeIds: new Int32Array(9000), numNodes: 0 },
-      ...{ localOffsets, localIndices, slots: wholeSlots, capacity: 6000 },
+      ...{ localOffsets, localIndices, positions: wholeSlots, capacity: 6000 },
     });
     for (const k of [native, referenceKernels]) {
       const { short, edges, offsets, slots } = run(k);

@@ -76,7 +76,7 @@ describe.skipIf(nativeKernels === null)('streamed = stored', () => {
       yScale: scale,
       offsets,
       indices,
-      slots: null,
+      positions: null,
       y: out,
       arg: null,
       rows,

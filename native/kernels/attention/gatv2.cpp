@@ -60,7 +60,7 @@ inline void backward_row(const GatheredRows<T>& in, const Weights& weights, cons
     all.fetch(p, in.end);
     const T* row = in.row(p);
     const auto weight = weights.entry(p, in.indices[p]);
-    const i64 edge = all.slot(p) * in.width;
+    const i64 edge = all.position(p) * in.width;
 #pragma GCC unroll 16
     for (int k = 0; k < N; ++k) {
       auto v = with_a ? load_tile<T, partial>(row, columns, k) + own[k] : own[k] + load_tile<T, partial>(row, columns, k);
@@ -152,12 +152,12 @@ void gatv2_scores_backward(const T* xl, const T* xr, const T* a, const T* ee, co
 
 template <class T>
 void gatv2_scores_backward_source(const T* xl, const T* xr, const T* a, const T* ee, const T* gout, Offsets offsets,
-                                  const i32* indices, const i32* slots, T* gxl, i64 rows, i64 heads, i64 width,
+                                  const i32* indices, const i32* positions, T* gxl, i64 rows, i64 heads, i64 width,
                                   double slope) {
   const i64 all = heads * width;
   if (rows <= 0 || all <= 0) return;
   const auto column_of = feature_columns(all, heads);
-  const EdgeWeights<T> weights{gout, nullptr, slots, heads, column_of.data()};
+  const EdgeWeights<T> weights{gout, nullptr, positions, heads, column_of.data()};
   const GatheredRows<T> in(xr, indices, all, offsets[rows]);
   const Gradients<T> gradients{xl, a, ee, gxl, nullptr, Lanes<T>::set(static_cast<T>(slope))};
   for_rows(offsets, rows, entry_grain(all * i64{sizeof(T)}), [&](i64 from, i64 to) {

@@ -16,7 +16,7 @@ void gatv2_scores_backward(const T* xl, const T* xr, const T* a, const T* ee, co
 
 template <class T>
 void gatv2_scores_backward_source(const T* xl, const T* xr, const T* a, const T* ee, const T* gout, Offsets offsets,
-                                  const i32* indices, const i32* slots, T* gxl, i64 rows, i64 heads, i64 width,
+                                  const i32* indices, const i32* positions, T* gxl, i64 rows, i64 heads, i64 width,
                                   double slope);
 
 }  // namespace skein

@@ -10,16 +10,16 @@ namespace skein {
 i64 sample_neighbors(List<const i32> offsets, List<const i32> indices, const u32* weights, const i32* seeds, i64 num_seeds,
                      const i32* fanouts, const u32* drops, i64 hops, bool replace, const u32* key, i64 step, i64 tag,
                      List<i32> map, i32* seed_rows, i32* node_ids, i32* trees, i32* local_offsets, i32* local_indices,
-                     i32* slots, i32* per_hop, i64 capacity);
+                     i32* positions, i32* per_hop, i64 capacity);
 
 // One hop of one relation. Returns the new number of nodes, or -1 - (edges to make room for).
 i64 sample_hop(List<const i32> offsets, List<const i32> indices, const u32* weights, const i32* frontier, i64 count, i64 fanout,
                i64 drop, bool replace, const u32* key, i64 step, i64 tag, List<i32> map, List<i32> node_ids, i64 num_nodes,
-               i32* local_offsets, i32* local_indices, i32* slots, i64 capacity);
+               i32* local_offsets, i32* local_indices, i32* positions, i64 capacity);
 
 // One hop for nodes whose rows are a range of a larger graph's. Returns the number of edges, or -1 - (edges to make room for).
 i64 draw_neighbors(List<const i32> offsets, List<const u32> weights, const i32* nodes, i64 count, i64 first_node, i64 fanout,
-                   i64 drop, bool replace, const u32* key, i64 step, i64 tag, i32* local_offsets, i32* slots,
+                   i64 drop, bool replace, const u32* key, i64 step, i64 tag, i32* local_offsets, i32* positions,
                    i64 capacity);
 
 // Walks of `length` moves, `walks` from each start; -1 after a node without neighbours.

@@ -89,7 +89,7 @@ struct TreeRows {
 struct Output {
   i32* ends;     // per destination of this hop: where its edges end
   i32* indices;  // per edge: neighbour, then its row
-  i32* slots;
+  i32* positions;
 };
 
 // Draws for nodes[0 … count), whose rows start at `first`, and returns the number of edges after it.
@@ -107,8 +107,8 @@ i64 run_hop(const Hop& hop, List<const i32> indices, const i32* nodes, i64 count
     const i64 from = picked[0];
     if (c < chunks) {
       for (i64 i = end; i < end + chunk && i < count; ++i) fetch(hop.offsets.data + nodes[i]);
-      edge = pick_rows(hop, network, nodes, begin, end, out.ends, out.slots, from);
-      for (i64 e = from; e < edge; ++e) fetch(indices.data + out.slots[e]);
+      edge = pick_rows(hop, network, nodes, begin, end, out.ends, out.positions, from);
+      for (i64 e = from; e < edge; ++e) fetch(indices.data + out.positions[e]);
     }
     const auto each_edge = [&](i64 which, i64 e, i64 stop, auto&& f) {
       if constexpr (std::is_same_v<Rows, DenseRows>) {
@@ -123,9 +123,9 @@ i64 run_hop(const Hop& hop, List<const i32> indices, const i32* nodes, i64 count
     };
     if (c >= 1 && c <= chunks) {
       each_edge(c - 1, picked[1], picked[0], [&](i64 dst, i64 e) {
-        const i32 slot = read_once(out.slots + e);
-        if (!indices.has(slot)) refuse_sampling("a slot was overwritten during the call");
-        const i32 id = indices[slot];
+        const i32 position = read_once(out.positions + e);
+        if (!indices.has(position)) refuse_sampling("a position was overwritten during the call");
+        const i32 id = indices[position];
         out.indices[e] = id;
         rows.fetch_row(dst, id);
       });
@@ -162,7 +162,7 @@ struct Batch {
   bool replace;
   const u32* key;
   i64 step, tag;
-  i32 *local_offsets, *local_indices, *slots, *per_hop;
+  i32 *local_offsets, *local_indices, *positions, *per_hop;
   i64 capacity;
 };
 
@@ -178,7 +178,7 @@ i64 run_hops(const Batch& batch, Rows& rows) {
     const i64 bound = most_edges(hop, rows.ids + begin, end - begin, batch.capacity - edge);
     if (edge + bound > batch.capacity) return edge + bound;
     if constexpr (!std::is_same_v<Rows, DenseRows>) rows.grow(end + bound);
-    const Output out = {batch.local_offsets + 1 + begin, batch.local_indices, batch.slots};
+    const Output out = {batch.local_offsets + 1 + begin, batch.local_indices, batch.positions};
     const i64 after = run_hop(hop, batch.indices, rows.ids + begin, end - begin, begin, rows, out, edge);
     batch.per_hop[1 + h] = static_cast<i32>(rows.count - end);
     batch.per_hop[1 + batch.hops + h] = static_cast<i32>(after - edge);
@@ -206,9 +206,9 @@ i64 with_reset(DenseRows& rows, i64 from, F&& run, bool always) {
 i64 sample_neighbors(List<const i32> offsets, List<const i32> indices, const u32* weights, const i32* seeds, i64 num_seeds,
                      const i32* fanouts, const u32* drops, i64 hops, bool replace, const u32* key, i64 step, i64 tag,
                      List<i32> map, i32* seed_rows, i32* node_ids, i32* trees, i32* local_offsets, i32* local_indices,
-                     i32* slots, i32* per_hop, i64 capacity) {
+                     i32* positions, i32* per_hop, i64 capacity) {
   const Batch batch = {offsets, indices, weights, fanouts, drops, hops, replace, key, step, tag,
-                       local_offsets, local_indices, slots, per_hop, capacity};
+                       local_offsets, local_indices, positions, per_hop, capacity};
   if (trees != nullptr) {
     thread_local std::vector<i32> table;
     table.clear();
@@ -230,21 +230,21 @@ i64 sample_neighbors(List<const i32> offsets, List<const i32> indices, const u32
 
 i64 sample_hop(List<const i32> offsets, List<const i32> indices, const u32* weights, const i32* frontier, i64 count, i64 fanout,
                i64 drop, bool replace, const u32* key, i64 step, i64 tag, List<i32> map, List<i32> node_ids, i64 num_nodes,
-               i32* local_offsets, i32* local_indices, i32* slots, i64 capacity) {
+               i32* local_offsets, i32* local_indices, i32* positions, i64 capacity) {
   const Hop hop = {offsets, indices.size, capacity, weights, draw_key(key, step, tag), fanout, static_cast<u32>(drop), replace};
   const i64 bound = most_edges(hop, frontier, count, capacity);
   if (bound > capacity) return -1 - bound;
   DenseRows rows{map, node_ids, num_nodes};
   local_offsets[0] = 0;
   const auto run = [&] {
-    run_hop(hop, indices, frontier, count, 0, rows, {local_offsets + 1, local_indices, slots}, 0);
+    run_hop(hop, indices, frontier, count, 0, rows, {local_offsets + 1, local_indices, positions}, 0);
     return rows.count;
   };
   return with_reset(rows, num_nodes, run, false);
 }
 
 i64 draw_neighbors(List<const i32> offsets, List<const u32> weights, const i32* nodes, i64 count, i64 first_node, i64 fanout,
-                   i64 drop, bool replace, const u32* key, i64 step, i64 tag, i32* local_offsets, i32* slots,
+                   i64 drop, bool replace, const u32* key, i64 step, i64 tag, i32* local_offsets, i32* positions,
                    i64 capacity) {
   const i64 entries = weights.data == nullptr ? INT32_MAX : weights.size;
   const Hop hop = {offsets, entries, capacity, weights.data, draw_key(key, step, tag), fanout, static_cast<u32>(drop), replace,
@@ -258,7 +258,7 @@ i64 draw_neighbors(List<const i32> offsets, List<const u32> weights, const i32* 
   for (i64 begin = 0; begin < count; begin += chunk) {
     const i64 end = begin + chunk < count ? begin + chunk : count;
     for (i64 i = end; i < end + chunk && i < count; ++i) fetch(offsets.data + (nodes[i] - first_node));
-    edge = pick_rows(hop, network, nodes, begin, end, local_offsets + 1, slots, edge);
+    edge = pick_rows(hop, network, nodes, begin, end, local_offsets + 1, positions, edge);
   }
   return edge;
 }

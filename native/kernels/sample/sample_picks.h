@@ -1,4 +1,4 @@
-// Which neighbours a node draws: the slots of its row that a hop takes, always in ascending order.
+// Which neighbours a node draws: the positions of its row that a hop takes, always in ascending order.
 //
 // Without replacement: Floyd's algorithm (k draws whatever the degree; Bentley and Floyd, CACM 30, 1987). Eight nodes draw
 // side by side, one per lane: their words, the comparisons with earlier picks and the sorting network are plain vector
@@ -15,11 +15,11 @@
 
 namespace skein {
 
-// One hop over one relation. `weights` holds, per slot, the running sum of integer weights within its row.
+// One hop over one relation. `weights` holds, per position, the running sum of integer weights within its row.
 struct Hop {
   List<const i32> offsets;
   i64 entries;  // that the offsets may speak of
-  i64 room;     // for slots
+  i64 room;     // for positions
   const u32* weights;
   DrawKey key;
   i64 fanout;  // negative: all
@@ -43,7 +43,7 @@ inline NodeRow row_of(const Hop& hop, i32 node) {
   return {start, end - start};
 }
 
-// At most how many slots a node of this degree takes.
+// At most how many positions a node of this degree takes.
 inline i64 most_picks(const Hop& hop, i64 degree) {
   const bool all = hop.fanout < 0 || degree == 0 || hop.drop != 0 || (!hop.replace && degree < hop.fanout);
   return all ? degree : hop.fanout;
@@ -99,7 +99,7 @@ class SortingNetwork {
   int count_ = 0;
 };
 
-// Nodes that wait for their draw: id, first slot and degree of the row, and where their picks go.
+// Nodes that wait for their draw: id, first position and degree of the row, and where their picks go.
 struct Group {
   u32 node[kCounterLanes] = {};
   i32 start[kCounterLanes] = {};
@@ -113,7 +113,7 @@ inline void bounded_lanes(const u32* words, const Lanes& range, Lanes& out) {
   for (int i = 0; i < kCounterLanes; ++i) out[i] = static_cast<i32>(bounded_word(words[i], static_cast<u32>(range[i])));
 }
 
-inline void draw_group(const Hop& hop, const SortingNetwork& network, Group& group, i32* slots) {
+inline void draw_group(const Hop& hop, const SortingNetwork& network, Group& group, i32* positions) {
   const i64 k = hop.fanout;
   alignas(64) u32 words[kGroupFanout + 4][kCounterLanes];
   alignas(64) Lanes picks[kGroupFanout];
@@ -138,7 +138,7 @@ inline void draw_group(const Hop& hop, const SortingNetwork& network, Group& gro
   network.sort(picks);
   const i32* flat = reinterpret_cast<const i32*>(picks);
   for (int lane = 0; lane < group.count; ++lane) {
-    i32* SKEIN_RESTRICT to = slots + group.position[lane];
+    i32* SKEIN_RESTRICT to = positions + group.position[lane];
     for (i64 i = 0; i < k; ++i) to[i] = group.start[lane] + flat[i * kCounterLanes + lane];
   }
   group.count = 0;
@@ -191,7 +191,7 @@ inline i64 draw_weighted(const Hop& hop, i32 node, i32 start, i32 degree, i32* t
     u32 u = bounded_word(words.next(), left);
     for (i64 j = 0; !hop.replace && j < count; ++j) {
       const i32 taken = read_once(to + j) - start;
-      if (taken < 0 || taken >= degree) refuse_sampling("a slot was overwritten during the call");
+      if (taken < 0 || taken >= degree) refuse_sampling("a position was overwritten during the call");
       if (u < before(taken)) break;
       u += sums[taken] - before(taken);
     }
@@ -221,9 +221,9 @@ inline i64 bound_edges(const Hop& hop, const i32* nodes, i64 count) {
   return total;
 }
 
-// Slots of nodes[begin … end): to slots[edge …], with the end of each node's part in ends. Returns the new edge count.
+// Positions of nodes[begin … end): to positions[edge …], with the end of each node's part in ends. Returns the new edge count.
 inline i64 pick_rows(const Hop& hop, const SortingNetwork& network, const i32* nodes, i64 begin, i64 end, i32* ends,
-                     i32* slots, i64 edge) {
+                     i32* positions, i64 edge) {
   Group group;
   const bool one_by_one = hop.weights != nullptr || hop.drop != 0;
   const bool roomy = hop.fanout >= 0 && hop.drop == 0 && edge + (end - begin) * hop.fanout <= hop.room;
@@ -231,7 +231,7 @@ inline i64 pick_rows(const Hop& hop, const SortingNetwork& network, const i32* n
     const i32 node = nodes[i];
     const auto [start, degree] = row_of(hop, node);
     if (!roomy && edge + most_picks(hop, degree) > hop.room) refuse_sampling("the graph changed during the call");
-    i32* to = slots + edge;
+    i32* to = positions + edge;
     if (one_by_one) {
       edge += hop.drop != 0 ? draw_dropout(hop, node, start, degree, to) : draw_weighted(hop, node, start, degree, to);
     } else if (hop.fanout < 0 || degree == 0 || (!hop.replace && degree <= hop.fanout)) {
@@ -246,11 +246,11 @@ inline i64 pick_rows(const Hop& hop, const SortingNetwork& network, const i32* n
       group.degree[group.count] = degree;
       group.position[group.count] = edge;
       edge += hop.fanout;
-      if (++group.count == kCounterLanes) draw_group(hop, network, group, slots);
+      if (++group.count == kCounterLanes) draw_group(hop, network, group, positions);
     }
     ends[i] = static_cast<i32>(edge);
   }
-  if (group.count > 0) draw_group(hop, network, group, slots);
+  if (group.count > 0) draw_group(hop, network, group, positions);
   return edge;
 }
 

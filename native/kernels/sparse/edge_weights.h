@@ -15,17 +15,17 @@ template <class T>
 struct EdgeWeights {
   const T* w;
   const T* x_scale;
-  const i32* slots;
+  const i32* positions;
   i64 cols;
   const i32* column_of;  // of each feature, with room for a vector behind the last
-  i64 first = 0;         // the entry whose weights w starts with, when there are no slots
+  i64 first = 0;         // the entry whose weights w starts with, when there are no positions
 
-  i64 slot(i64 p) const { return slots == nullptr ? p - first : slots[p]; }
+  i64 position(i64 p) const { return positions == nullptr ? p - first : positions[p]; }
   T scale(i64 u) const { return x_scale == nullptr ? T(1) : x_scale[u]; }
   // Weights in the order of the entries come by themselves.
   void fetch(i64 p, i64 end) const {
     constexpr i64 kAhead = 24;
-    if (slots != nullptr && w != nullptr && p + kAhead < end) __builtin_prefetch(w + slots[p + kAhead] * cols);
+    if (positions != nullptr && w != nullptr && p + kAhead < end) __builtin_prefetch(w + positions[p + kAhead] * cols);
   }
 };
 
@@ -62,7 +62,7 @@ struct EntryWeight {
   EntryWeight(const EdgeWeights<T>& weights, const TileColumns<N>&) : all(weights) {}
   Entry entry(i64 p, i64 u) const {
     const T scale = all.scale(u);
-    return {Lanes<T>::set(all.w == nullptr ? scale : scale * all.w[all.slot(p)])};
+    return {Lanes<T>::set(all.w == nullptr ? scale : scale * all.w[all.position(p)])};
   }
 };
 
@@ -79,7 +79,7 @@ struct VectorWeight {
   VectorWeight(const EdgeWeights<T>& weights, const TileColumns<N>& columns) : all(weights) {
     for (int k = 0; k < N; ++k) column[k] = weights.column_of[columns.at[k]];
   }
-  Entry entry(i64 p, i64 u) const { return {all.w + all.slot(p) * all.cols, all.scale(u), column}; }
+  Entry entry(i64 p, i64 u) const { return {all.w + all.position(p) * all.cols, all.scale(u), column}; }
 };
 
 template <class T, int N, bool partial>
@@ -97,7 +97,7 @@ struct FeatureWeight {
   const TileColumns<N>& columns;
   FeatureWeight(const EdgeWeights<T>& weights, const TileColumns<N>& c) : all(weights), columns(c) {}
   Entry entry(i64 p, i64 u) const {
-    return {all.w + all.slot(p) * all.cols, Lanes<T>::set(all.scale(u)), columns};
+    return {all.w + all.position(p) * all.cols, Lanes<T>::set(all.scale(u)), columns};
   }
 };
 
@@ -170,7 +170,7 @@ struct SpreadWeight {
   const TileColumns<N>& columns;
   SpreadWeight(const EdgeWeights<T>& weights, const TileColumns<N>& c) : all(weights), columns(c) {}
   Entry entry(i64 p, i64 u) const {
-    return {all.w + all.slot(p) * all.cols, Lanes<T>::set(all.scale(u)), all, columns};
+    return {all.w + all.position(p) * all.cols, Lanes<T>::set(all.scale(u)), all, columns};
   }
 };
 

@@ -18,9 +18,9 @@ void merge_extreme(bool max, T* y, i32* arg, const T* part, const i32* arg_part,
     for (i64 i = begin; i < end; ++i) {
       const i64 row = rows == nullptr ? i : rows[i];
       T* SKEIN_RESTRICT to = y + row * width;
-      i32* SKEIN_RESTRICT slot = arg + row * width;
+      i32* SKEIN_RESTRICT position = arg + row * width;
       const T* SKEIN_RESTRICT from = part + i * width;
-      const i32* SKEIN_RESTRICT slot_from = arg_part + i * width;
+      const i32* SKEIN_RESTRICT position_from = arg_part + i * width;
       for (i64 f = 0; f < width; ++f) {
         const T value = from[f];
         const T best = to[f];
@@ -28,9 +28,9 @@ void merge_extreme(bool max, T* y, i32* arg, const T* part, const i32* arg_part,
         const bool best_nan = best != best;
         const bool better = max ? value > best : value < best;
         const bool tie = (value == best) | (nan & best_nan);
-        const bool wins = (slot[f] < 0) | better | (nan & !best_nan) | (tie & (slot_from[f] < slot[f]));
+        const bool wins = (position[f] < 0) | better | (nan & !best_nan) | (tie & (position_from[f] < position[f]));
         to[f] = wins ? value : best;
-        slot[f] = wins ? slot_from[f] : slot[f];
+        position[f] = wins ? position_from[f] : position[f];
       }
     }
   });

@@ -3,7 +3,7 @@
 
 #include "sparse/entry_dots.h"
 #include "rows/rows_stream.h"
-#include "sparse/slot_lanes.h"
+#include "sparse/position_lanes.h"
 
 namespace skein {
 
@@ -26,10 +26,10 @@ void sddmm(const T* x, const T* y, const T* x_scale, const T* y_scale, const i32
         if (won == nullptr) {
           dots(product_of(row, own), to_entry);
         } else {
-          const auto slot = SlotLanes<T>::set(p);
+          const auto position = PositionLanes<T>::set(p);
           const auto product = product_of(row, own);
           const auto if_won = [=](i64 f, auto lanes) {
-            return where_equal(SlotLanes<T>::load(won + f, lanes), slot, product(f, lanes));
+            return where_equal(PositionLanes<T>::load(won + f, lanes), position, product(f, lanes));
           };
           dots(if_won, to_entry);
         }

@@ -11,12 +11,12 @@ namespace skein {
 
 template <class T>
 void spmm(i64 op, const T* x, const T* w, const T* x_scale, const T* y_scale, Offsets offsets, const i32* indices,
-          const i32* slots, T* y, i32* arg, i64 rows, i64 x_rows, i64 width, i64 w_cols, bool has_self, i64 self,
+          const i32* positions, T* y, i32* arg, i64 rows, i64 x_rows, i64 width, i64 w_cols, bool has_self, i64 self,
           bool accumulate) {
   if (width <= 0 || rows <= 0) return;
   const ReduceOp reduce = static_cast<ReduceOp>(op);
   const auto column_of = feature_columns(width, w_cols);
-  const EdgeWeights<T> weights{w, x_scale, slots, w_cols, column_of.data()};
+  const EdgeWeights<T> weights{w, x_scale, positions, w_cols, column_of.data()};
   const GatheredRows<T> in(x, indices, width, offsets[rows]);
   const i64 grain = entry_grain(width * i64{sizeof(T)});
   if (reduce == ReduceOp::sum || reduce == ReduceOp::mean) {

@@ -1,7 +1,7 @@
 // The largest or smallest of weighted rows, with the entry that won.
 #include "sparse/spmm_extreme.h"
 
-#include "sparse/slot_lanes.h"
+#include "sparse/position_lanes.h"
 
 namespace skein {
 
@@ -10,9 +10,9 @@ template <class T>
 constexpr int kVectors = kTileVectorsOf<T> > 4 ? kTileVectorsOf<T> / 2 : 2;
 
 template <bool largest, class T>
-inline void keep_better(Lanes<T>& best, SlotLanes<T>& winner, const Lanes<T>& v, i64 slot) {
-  using Slots = SlotLanes<T>;
-  const Slots here = Slots::set(slot);
+inline void keep_better(Lanes<T>& best, PositionLanes<T>& winner, const Lanes<T>& v, i64 position) {
+  using Positions = PositionLanes<T>;
+  const Positions here = Positions::set(position);
 #pragma GCC unroll 4
   for (int i = 0; i < Lanes<T>::parts; ++i) {
     const auto b = best.part[i];
@@ -26,14 +26,14 @@ inline void keep_better(Lanes<T>& best, SlotLanes<T>& winner, const Lanes<T>& v,
 template <bool largest, class T, bool partial, int N, class Weights>
 inline void extreme_row(const GatheredRows<T>& in, const Weights& weights, const EdgeWeights<T>& all,
                         const RowExtremes<T>& out, const TileColumns<N>& columns, i64 r, i64 begin, i64 end) {
-  using Slots = SlotLanes<T>;
+  using Positions = PositionLanes<T>;
   Lanes<T> best[N];
-  Slots winner[N];
+  Positions winner[N];
   // The first entry wins against nothing: it has no rival to be compared with.
-  const i64 first = begin < end ? all.slot(begin) : -1;
+  const i64 first = begin < end ? all.position(begin) : -1;
 #pragma GCC unroll 16
   for (int k = 0; k < N; ++k) {
-    winner[k] = Slots::set(first);
+    winner[k] = Positions::set(first);
     best[k] = Lanes<T>::set(T(0));
     if (begin < end) {
       best[k] = weights.entry(begin, in.indices[begin]).times(k, load_tile<T, partial>(in.row(begin), columns, k));
@@ -45,10 +45,10 @@ inline void extreme_row(const GatheredRows<T>& in, const Weights& weights, const
     if (p == begin) continue;
     const T* row = in.row(p);
     const auto weight = weights.entry(p, in.indices[p]);
-    const i64 slot = all.slot(p);
+    const i64 position = all.position(p);
 #pragma GCC unroll 16
     for (int k = 0; k < N; ++k) {
-      keep_better<largest>(best[k], winner[k], weight.times(k, load_tile<T, partial>(row, columns, k)), slot);
+      keep_better<largest>(best[k], winner[k], weight.times(k, load_tile<T, partial>(row, columns, k)), position);
     }
   }
 #pragma GCC unroll 16

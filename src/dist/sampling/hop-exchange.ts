@@ -58,7 +58,7 @@ function drawReply(inEdges: InEdges, draw: RequestedHop, nodes: Int32Array, at: 
       step,
       tag: draw.hop,
       localOffsets: offsets,
-      slots: positions,
+      positions,
       capacity: positions.length,
     });
   let edges = call();

@@ -91,7 +91,7 @@ function sourceGradient(
       arg,
       offsets,
       indices,
-      slots: positions,
+      positions,
       gx: gx.floats,
       rows: numSrc,
       width,

@@ -141,7 +141,7 @@ const additiveScoresOp = builtinOp<AdditiveAttributes>({
     if (ctx.needs(0)) {
       gSrc = Tensor.allocate(src.dtype, src.shape);
       const { offsets, indices, positions } = adjacency.out();
-      const structure = { offsets, indices, slots: positions, rows: numSrc };
+      const structure = { offsets, indices, positions, rows: numSrc };
       kernels().gatv2ScoresBackwardSource({ ...ends, ...structure, gxl: gSrc.floats });
     }
     return edge === undefined ? [gSrc, gDst, ga] : [gSrc, gDst, ga, gEdge];

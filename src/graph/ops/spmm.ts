@@ -34,7 +34,7 @@ export function spmm(a: SpmmArguments): void {
     yScale: a.yScale ?? null,
     offsets: a.offsets,
     indices: a.indices,
-    slots: a.positions ?? null,
+    positions: a.positions ?? null,
     y: a.y,
     arg: a.arg ?? null,
     rows: a.offsets.length - 1,

@@ -39,7 +39,7 @@ export const edgeSoftmaxLossTwins = {
   },
 } satisfies Partial<Kernels>;
 
-/** out = a · b row by row; for complex numbers b has its imaginary parts times `sign`. */
+/** out = a · b row by row; for complex numbers, `sign` multiplies the imaginary components of b. */
 function product(
   op: number,
   a: FloatArray,

@@ -18,7 +18,7 @@ export const gemmTwins = {
     const rows = transB ? transpose(b, n, k, 0) : b;
     multiply(a, rows, bias, c, m, n, k, transA, accumulate, 0, 0, 0);
   },
-  /** The same for `batch` products that lie one after another in a, b and c; without bias. */
+  /** c = (accumulate ? c : 0) + op(a) · op(b) for `batch` products, stored one after another in a, b and c. */
   gemmBatched({ a, b, c, batch, m, n, k, transA, transB, accumulate }) {
     for (let i = 0; i < batch; i++) {
       const rows = transB ? transpose(b, n, k, i * n * k) : b;
@@ -26,14 +26,14 @@ export const gemmTwins = {
       multiply(a, rows, null, c, m, n, k, transA, accumulate, i * m * k, rowsStart, i * m * n);
     }
   },
-  /** c = f(bias + a1 · b1ᵀ + a2 · b2ᵀ), f = relu or nothing. */
+  /** c = f(bias + a1 · b1ᵀ + a2 · b2ᵀ), f = relu or identity. */
   gemmPair({ a1, b1, k1, a2, b2, k2, bias, c, m, n, relu }) {
     const shape = { c, m, n, transA: false, transB: true };
     gemmTwins.gemm({ ...shape, a: a1, b: b1, k: k1, bias, accumulate: false });
     gemmTwins.gemm({ ...shape, a: a2, b: b2, k: k2, bias: null, accumulate: true });
     if (relu) for (let i = 0; i < m * n; i++) if (c[i] < 0) c[i] = 0;
   },
-  /** gb1 = hᵀ · a1, gb2 = hᵀ · a2, gbias = Σ rows of h, where h is the part of g that the relu with result y let pass. */
+  /** gb1 = hᵀ · a1, gb2 = hᵀ · a2, gbias = Σ rows of h, where h is g where the relu with result y passed it, else 0. */
   gemmPairBackward({ g, y, a1, gb1, k1, a2, gb2, k2, gbias, m, n }) {
     const h = g.slice(0, m * n);
     if (y !== null) for (let i = 0; i < m * n; i++) if (y[i] <= 0) h[i] = 0;
@@ -56,7 +56,7 @@ function transpose(b: FloatArray, n: number, k: number, start: number): FloatArr
   return out;
 }
 
-/** The product for b as [k,n]; the last three arguments say where the matrices begin in their arrays. */
+/** The product for b as [k,n]; the last three arguments are the starts of the matrices in their arrays. */
 function multiply(
   a: FloatArray,
   b: FloatArray,

@@ -2,7 +2,7 @@
 import { philoxWords } from '../../util/philox.js';
 import type { Kernels } from '../kernels.js';
 
-/** The first random word of an entry: by its id, or by its place. */
+/** The first random word of an entry: by its id, or by its position. */
 function maskWord(ids: Int32Array | null, p: number, heads: number): number {
   return (ids === null ? p : ids[p] >>> 0) * heads;
 }
@@ -59,7 +59,7 @@ export const attentionTwins = {
           const from = (indices[p] * heads + h) * width;
           let dot = 0;
           for (let d = 0; d < width; d++) dot += gy[to + d] * z[from + d];
-          // A dropped entry has no share in y, whatever z holds.
+          // A dropped entry does not contribute to y, even if z is NaN or infinite.
           attention[entry] = mask === 0 ? 0 : alpha * mask;
           gscore[entry] = alpha * ((mask === 0 ? 0 : mask * dot) - common) * (sum > 0 ? 1 : slope);
         }

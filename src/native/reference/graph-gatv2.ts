@@ -40,17 +40,17 @@ export const gatv2Twins = {
     ga.set(weights);
   },
   gatv2ScoresBackwardSource(args) {
-    const { xl, xr, a, ee, gout, offsets, indices, slots, gxl, rows, heads, width, slope } = args;
+    const { xl, xr, a, ee, gout, offsets, indices, positions, gxl, rows, heads, width, slope } = args;
     const all = heads * width;
     const sums = new Float64Array(all);
     for (let r = 0; r < rows; r++) {
       sums.fill(0);
       for (let p = offsets[r]; p < offsets[r + 1]; p++) {
-        const slot = slots[p];
+        const position = positions[p];
         const from = indices[p] * all;
         for (let f = 0; f < all; f++) {
-          const sum = xl[r * all + f] + xr[from + f] + (ee === null ? 0 : ee[slot * all + f]);
-          sums[f] += gout[slot * heads + Math.floor(f / width)] * a[f] * (sum > 0 ? 1 : slope);
+          const sum = xl[r * all + f] + xr[from + f] + (ee === null ? 0 : ee[position * all + f]);
+          sums[f] += gout[position * heads + Math.floor(f / width)] * a[f] * (sum > 0 ? 1 : slope);
         }
       }
       gxl.set(sums, r * all);

@@ -2,14 +2,14 @@
 import type { Kernels } from '../kernels.js';
 import { reduceCode } from '../op-codes.js';
 
-/** NaN wins, and the first of equals keeps its place. */
+/** NaN wins, and the first of equals stays the winner. */
 function wins(value: number, best: number): boolean {
   return value > best || (Number.isNaN(value) && !Number.isNaN(best));
 }
 
 export const spmmTwins = {
   spmm(args) {
-    const { op, x, w, xScale, yScale, offsets, indices, slots, y, arg, rows, xRows, width, wCols } = args;
+    const { op, x, w, xScale, yScale, offsets, indices, positions, y, arg, rows, xRows, width, wCols } = args;
     const { hasSelf, self, accumulate } = args;
     const adds = op === reduceCode.sum || op === reduceCode.mean;
     const sign = op === reduceCode.min ? -1 : 1;
@@ -29,16 +29,16 @@ export const spmmTwins = {
       }
       for (let p = offsets[r]; p < offsets[r + 1]; p++, count++) {
         const from = indices[p] * width;
-        const slot = slots === null ? p : slots[p];
+        const position = positions === null ? p : positions[p];
         const scale = xScale === null ? 1 : xScale[indices[p]];
         for (let f = 0; f < width; f++) {
-          const weight = w === null ? scale : round(scale * w[slot * wCols + Math.floor(f / block)]);
+          const weight = w === null ? scale : round(scale * w[position * wCols + Math.floor(f / block)]);
           const value = weight * x[from + f];
           if (adds) {
             values[f] += value;
           } else if (count === 0 || wins(sign * round(value), sign * values[f])) {
             values[f] = round(value);
-            winners[f] = slot;
+            winners[f] = position;
           }
         }
       }
@@ -51,17 +51,17 @@ export const spmmTwins = {
       if (!adds && arg !== null) arg.set(winners, r * width);
     }
   },
-  spmmArgBackward({ gy, w, arg, offsets, indices, slots, gx, rows, width, wCols }) {
+  spmmArgBackward({ gy, w, arg, offsets, indices, positions, gx, rows, width, wCols }) {
     const block = width / wCols;
     const sums = new Float64Array(width);
     for (let r = 0; r < rows; r++) {
       sums.fill(0);
       for (let p = offsets[r]; p < offsets[r + 1]; p++) {
         const from = indices[p] * width;
-        const slot = slots[p];
+        const position = positions[p];
         for (let f = 0; f < width; f++) {
-          if (arg[from + f] !== slot) continue;
-          sums[f] += w === null ? gy[from + f] : w[slot * wCols + Math.floor(f / block)] * gy[from + f];
+          if (arg[from + f] !== position) continue;
+          sums[f] += w === null ? gy[from + f] : w[position * wCols + Math.floor(f / block)] * gy[from + f];
         }
       }
       gx.set(sums, r * width);

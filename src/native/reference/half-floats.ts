@@ -21,7 +21,7 @@ function encode(x: number, exponentBits: number, fractionBits: number): number {
   const a = Math.abs(x);
   if (a === 0 || a === Infinity) return sign + (a === 0 ? 0 : infinite);
   const bias = 2 ** (exponentBits - 1) - 1;
-  // log2 may err by one beside a power of two.
+  // log2 may be off by one next to a power of two.
   let exponent = Math.floor(Math.log2(a));
   if (2 ** exponent > a) exponent--;
   else if (2 ** (exponent + 1) <= a) exponent++;

@@ -7,7 +7,7 @@ import { forEachRow } from './strided-walk.js';
 
 export const layoutTwins = {
   copyStrided(src, dst, elementBytes, dims) {
-    // As unsigned integers (8 bytes: two of them), so that no NaN pattern changes on the way.
+    // As unsigned integers (8 bytes: two of them), so that no NaN pattern changes.
     const width = elementBytes === 8 ? 2 : 1;
     const from = asIntegers(src, elementBytes);
     const to = asIntegers(dst, elementBytes);

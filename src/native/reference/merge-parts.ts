@@ -1,4 +1,4 @@
-/** Results over disjoint sets of edges become results over all of them. */
+/** Merges results over disjoint sets of edges: twins of `native/kernels/sparse/merge_parts.cpp`. */
 import type { Kernels } from '../kernels.js';
 
 export const mergeTwins = {
@@ -7,17 +7,17 @@ export const mergeTwins = {
       const at = (rows === null ? i : rows[i]) * width;
       for (let f = 0; f < width; f++) {
         const value = part[i * width + f];
-        const slot = argPart[i * width + f];
+        const position = argPart[i * width + f];
         const best = y[at + f];
         const before = arg[at + f];
         const better = max ? value > best : value < best;
         const [nan, bestNan] = [Number.isNaN(value), Number.isNaN(best)];
         // Two NaNs tie as two equal numbers do.
         const tie = value === best || (nan && bestNan);
-        const wins = before < 0 || better || (nan && !bestNan) || (tie && slot < before);
+        const wins = before < 0 || better || (nan && !bestNan) || (tie && position < before);
         if (!wins) continue;
         y[at + f] = value;
-        arg[at + f] = slot;
+        arg[at + f] = position;
       }
     }
   },

@@ -1,6 +1,6 @@
 /**
- * What a node draws in one hop, as plain loops: Floyd's algorithm, draws with replacement, weighted draws, edge dropout.
- * Integers only, and slots in ascending order, so that every implementation picks the same edges in the same order.
+ * The draws of a node in one hop, as plain loops: Floyd's algorithm, draws with replacement, weighted draws, edge dropout.
+ * Integers only, and positions in ascending order, so that every implementation picks the same edges in the same order.
  */
 import { mulHigh32, philox4x32 } from '../../util/philox.js';
 import type { RandomKey } from '../kernels.js';
@@ -50,7 +50,7 @@ export class NodeWords {
   }
 }
 
-/** At most how many edges these nodes take. */
+/** Upper bound of the number of edges that these nodes take. */
 export function boundEdges(hop: Hop, nodes: Int32Array, begin: number, end: number): number {
   let total = 0;
   for (let i = begin; i < end; i++) {
@@ -62,25 +62,31 @@ export function boundEdges(hop: Hop, nodes: Int32Array, begin: number, end: numb
   return total;
 }
 
-/** Writes the slots that `node` takes to slots[at …] and returns where they end. */
-export function drawSlots(hop: Hop, words: NodeWords, node: number, slots: Int32Array, at: number): number {
+/** Writes the positions that `node` takes to positions[at …] and returns where they end. */
+export function drawPositions(
+  hop: Hop,
+  words: NodeWords,
+  node: number,
+  positions: Int32Array,
+  at: number,
+): number {
   const row = node - (hop.first ?? 0);
   const start = hop.offsets[row];
   const degree = hop.offsets[row + 1] - start;
   words.restart(node);
   if (hop.drop !== 0) {
-    for (let i = 0; i < degree; i++) if (words.next() >= hop.drop) slots[at++] = start + i;
+    for (let i = 0; i < degree; i++) if (words.next() >= hop.drop) positions[at++] = start + i;
     return at;
   }
-  if (hop.weights !== null) return drawWeighted(hop, words, start, degree, slots, at);
+  if (hop.weights !== null) return drawWeighted(hop, words, start, degree, positions, at);
   if (degree === 0) return at;
   if (hop.fanout < 0 || (!hop.replace && degree <= hop.fanout)) {
-    for (let i = 0; i < degree; i++) slots[at++] = start + i;
+    for (let i = 0; i < degree; i++) positions[at++] = start + i;
     return at;
   }
   const end = at + hop.fanout;
   if (hop.replace) {
-    for (let i = at; i < end; i++) slots[i] = start + mulHigh32(words.next(), degree);
+    for (let i = at; i < end; i++) positions[i] = start + mulHigh32(words.next(), degree);
   } else {
     const taken = new Set<number>();
     for (let last = degree - hop.fanout; last < degree; last++) {
@@ -88,9 +94,9 @@ export function drawSlots(hop: Hop, words: NodeWords, node: number, slots: Int32
       taken.add(taken.has(drawn) ? last : drawn);
     }
     let i = at;
-    for (const pick of taken) slots[i++] = start + pick;
+    for (const pick of taken) positions[i++] = start + pick;
   }
-  slots.subarray(at, end).sort();
+  positions.subarray(at, end).sort();
   return end;
 }
 
@@ -99,13 +105,13 @@ function drawWeighted(
   words: NodeWords,
   start: number,
   degree: number,
-  slots: Int32Array,
+  positions: Int32Array,
   at: number,
 ): number {
   const sums = (hop.weights as Uint32Array).subarray(start, start + degree);
   const before = (i: number) => (i === 0 ? 0 : sums[i - 1]);
   if (hop.fanout < 0 || (!hop.replace && degree <= hop.fanout)) {
-    for (let i = 0; i < degree; i++) if (sums[i] !== before(i)) slots[at++] = start + i;
+    for (let i = 0; i < degree; i++) if (sums[i] !== before(i)) positions[at++] = start + i;
     return at;
   }
   const picks: number[] = [];
@@ -128,6 +134,6 @@ function drawWeighted(
     picks.push(low);
     picks.sort((a, b) => a - b);
   }
-  for (const pick of picks) slots[at++] = start + pick;
+  for (const pick of picks) positions[at++] = start + pick;
   return at;
 }

@@ -1,6 +1,6 @@
 /**
- * Optimiser steps: twins of `native/kernels/optim/optim.cpp`, after PyTorch's torch.optim. The row forms call the dense
- * formula on the part of every array that belongs to a row.
+ * Optimiser steps: twins of `native/kernels/optim/optim.cpp`, after PyTorch's torch.optim. The row forms apply the dense
+ * formula to the row's slice of every array.
  */
 import type { Kernels } from '../kernels.js';
 

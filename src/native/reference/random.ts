@@ -1,6 +1,6 @@
 /**
  * Random numbers: twins of `native/kernels/random/random.cpp`, bit for bit. Element i depends on the key and on its own
- * words alone, so any part of an array can be made anywhere, in any order.
+ * words alone, so any slice of an array can be computed by any thread, in any order.
  */
 import { standardNormal } from '../../util/box-muller.js';
 import { boundedWord, philoxBlock, philoxWords, unitFloat64 } from '../../util/philox.js';

@@ -1,11 +1,11 @@
 /** Neighbour sampling as plain loops: the definition of `sampleNeighbors`, `sampleHop`, `drawNeighbors` (see kernels.ts). */
 import type { Kernels } from '../kernels.js';
-import { boundEdges, drawSlots, type Hop, NodeWords } from './node-draws.js';
+import { boundEdges, drawPositions, type Hop, NodeWords } from './node-draws.js';
 
 export const neighborTwins = {
   sampleNeighbors(args) {
     const { offsets, indices, weights, seeds, numSeeds, fanouts, drops, hops, replace, key, step } = args;
-    const { tag, map, seedRows, nodeIds, trees, localOffsets, localIndices, slots, perHop } = args;
+    const { tag, map, seedRows, nodeIds, trees, localOffsets, localIndices, positions, perHop } = args;
     const { capacity } = args;
     let count = 0;
     const treeRows = new Map<number, number>();
@@ -38,9 +38,9 @@ export const neighborTwins = {
         break;
       }
       for (let v = begin; v < end; v++) {
-        const stop = drawSlots(hop, words, nodeIds[v], slots, edge);
+        const stop = drawPositions(hop, words, nodeIds[v], positions, edge);
         for (; edge < stop; edge++)
-          localIndices[edge] = rowOf(trees === null ? 0 : trees[v], indices[slots[edge]]);
+          localIndices[edge] = rowOf(trees === null ? 0 : trees[v], indices[positions[edge]]);
         localOffsets[v + 1] = edge;
       }
       perHop[1 + h] = count - end;
@@ -52,7 +52,7 @@ export const neighborTwins = {
   },
   sampleHop(args) {
     const { offsets, indices, weights, frontier, count, fanout, drop, replace, key, step, tag, map } = args;
-    const { nodeIds, numNodes, localOffsets, localIndices, slots, capacity } = args;
+    const { nodeIds, numNodes, localOffsets, localIndices, positions, capacity } = args;
     const hop: Hop = { offsets, weights, fanout, drop, replace };
     const bound = boundEdges(hop, frontier, 0, count);
     if (bound > capacity) return -1 - bound;
@@ -61,9 +61,9 @@ export const neighborTwins = {
     let edge = 0;
     localOffsets[0] = 0;
     for (let i = 0; i < count; i++) {
-      const stop = drawSlots(hop, words, frontier[i], slots, edge);
+      const stop = drawPositions(hop, words, frontier[i], positions, edge);
       for (; edge < stop; edge++) {
-        const id = indices[slots[edge]];
+        const id = indices[positions[edge]];
         if (map[id] < 0) {
           map[id] = nodes;
           nodeIds[nodes++] = id;
@@ -76,7 +76,7 @@ export const neighborTwins = {
   },
   drawNeighbors(args) {
     const { offsets, weights, nodes, count, firstNode, fanout, drop, replace, key, step, tag } = args;
-    const { localOffsets, slots, capacity } = args;
+    const { localOffsets, positions, capacity } = args;
     const hop: Hop = { offsets, weights, fanout, drop, replace, first: firstNode };
     const bound = boundEdges(hop, nodes, 0, count);
     if (bound > capacity) return -1 - bound;
@@ -84,7 +84,7 @@ export const neighborTwins = {
     let edge = 0;
     localOffsets[0] = 0;
     for (let i = 0; i < count; i++) {
-      edge = drawSlots(hop, words, nodes[i], slots, edge);
+      edge = drawPositions(hop, words, nodes[i], positions, edge);
       localOffsets[i + 1] = edge;
     }
     return edge;

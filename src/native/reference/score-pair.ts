@@ -1,4 +1,4 @@
-/** What the twins in `scores.ts` share: the score of one pair and its gradient. */
+/** The score of one pair of rows and its gradient, for the twins in `scores.ts`. */
 import { scoreOps } from '../op-codes.js';
 import type { FloatArray } from '../types.js';
 

@@ -25,7 +25,7 @@ export const segmentTwins = {
         for (let row = begin + 1; row < end; row++) {
           const best = x[winner * width + j];
           const value = x[row * width + j];
-          // NaN wins, and the first of equals keeps its place.
+          // NaN wins, and the first of equals stays the winner.
           if (sign * value > sign * best || (Number.isNaN(value) && !Number.isNaN(best))) winner = row;
         }
         y[to + j] = winner < 0 ? 0 : x[winner * width + j];

@@ -85,7 +85,7 @@ export const temporalAttentionTwins = {
     gw?.set(sumW);
     gb?.set(sumB);
 
-    /** Of raw, for the edges of i: through the weighted sum, the mask, the softmax, the scale and the slope. */
+    /** Returns the gradient of raw for the edges of i: through the weighted sum, mask, softmax, scale and slope. */
     function scoreGradients(begin: number, end: number, i: number): Float64Array {
       const g = new Float64Array((end - begin) * heads);
       const common = new Float64Array(heads);

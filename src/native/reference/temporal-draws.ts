@@ -67,7 +67,7 @@ function lowerBound(values: ArrayLike<number>, low: number, high: number, bound:
   return low;
 }
 
-/** Events strictly before t; `known` may say it already, or how many it is at most. */
+/** Returns the number of events strictly before t; `known` may hold it already, or an upper bound. */
 export function cutoffOf({ time, limit }: Stream, known: number, t: number): number {
   return known >= 0 ? known : lowerBound(time, 0, known === -1 ? limit : -2 - known, t);
 }

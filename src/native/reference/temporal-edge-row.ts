@@ -1,4 +1,4 @@
-/** What the twins of temporal attention share: the row that stands for an edge, and its dropout mask. */
+/** The row of an edge in temporal attention, and its dropout mask, for the twins. */
 import { philox4x32 } from '../../util/philox.js';
 import type { FloatArray, RandomKey } from '../types.js';
 
@@ -23,7 +23,7 @@ export function edgeRow(
 
 const words = new Uint32Array(4);
 
-/** 0 with probability `drop`, else 1 / (1 − drop), for place c (slot · heads + head) of destination i. */
+/** 0 with probability `drop`, else 1 / (1 − drop), for index c (edge · heads + head) of destination i. */
 export function attentionMask(key: RandomKey | null, drop: number, i: number, c: number): number {
   if (key === null) return 1;
   philox4x32(i, Math.floor(c / 4), key[2], key[3], key[0], key[1], words);

@@ -179,7 +179,7 @@ function sourceGradient(
       arg,
       offsets,
       indices: dst,
-      slots: positions,
+      positions,
       gx: gx.floats,
       rows: numSrc,
       width,

@@ -198,7 +198,7 @@ function additiveGradients(
   gaPart.dispose();
   if (gSrc !== null) {
     const out = shard.out();
-    const structure = { offsets: out.offsets, indices: out.dst, slots: out.positions, rows: numSrc };
+    const structure = { offsets: out.offsets, indices: out.dst, positions: out.positions, rows: numSrc };
     kernels().gatv2ScoresBackwardSource({ ...ends, ...structure, gxl: gSrc.floats });
   }
   disposeCopy(own, edge);

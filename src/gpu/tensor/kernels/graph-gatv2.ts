@@ -199,7 +199,8 @@ export function graphGatv2Kernels(c: Compute): Partial<Kernels> {
         c.launch(gradientOfEdges, [xl, xr, a, ee, gout, ...structure, gee], [edges, ...sizes], edges);
     },
     gatv2ScoresBackwardSource(args) {
-      const { xl, xr, a, ee, gout, offsets, indices, slots, gxl, rows, heads, width, slope } = args;
+      const { xl, xr, a, ee, gout, offsets, indices } = args;
+      const { positions: slots, gxl, rows, heads, width, slope } = args;
       const all = heads * width;
       const n = rows * all;
       const structure = [offsetsOn(c, offsets), c.structure(indices)];

@@ -262,7 +262,8 @@ function lasting(c: Compute, factors: Argument): Argument {
 export function graphSpmmKernels(c: Compute): Partial<Kernels> {
   return {
     spmm(args) {
-      const { op, x, w, xScale, yScale, offsets, indices, slots, y, arg, rows, xRows, width, wCols } = args;
+      const { op, x, w, xScale, yScale, offsets, indices } = args;
+      const { positions: slots, y, arg, rows, xRows, width, wCols } = args;
       const { hasSelf, self, accumulate } = args;
       if (op === reduceCode.sum || op === reduceCode.mean) {
         sumRows(c, {
@@ -294,7 +295,7 @@ export function graphSpmmKernels(c: Compute): Partial<Kernels> {
         n,
       );
     },
-    spmmArgBackward({ gy, w, arg, offsets, indices, slots, gx, rows, width, wCols }) {
+    spmmArgBackward({ gy, w, arg, offsets, indices, positions: slots, gx, rows, width, wCols }) {
       const n = rows * width;
       const places = [offsetsOn(c, offsets), c.structure(indices), c.structure(slots)];
       c.launch(spmmArgBackward, [gy, lasting(c, w), arg, ...places, gx], [n, width, wCols, w !== null], n);
