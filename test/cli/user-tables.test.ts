@@ -159,7 +159,7 @@ test('a table of customers with an id column, and orders with two node types', (
     'o',
   ];
   expect(expectFailure(...prepare, '--node-table', 'people.csv')).toMatch(
-    /people\.csv:2: .*--node-table customer=people\.csv, name the column of ids/,
+    /people\.csv:2: .*--node-table customer=people\.csv, name the id column/,
   );
   expect(skein(...prepare, '--node-table', 'customer=people.csv')).toContain('nodes 17,');
 });
@@ -169,7 +169,7 @@ test('tables of both types of nodes are rejected one by one, and read as one fil
   const prepare = ['preprocess', '--edges', 'sales.csv', '--output-directory', 'sales'];
   const both = ['--node-table', 'customer=people.csv', '--node-table', 'product=products.csv'];
   expect(expectFailure(...prepare, ...both)).toMatch(
-    /^skein: preprocess: expected one --node-table, got customer=people\.csv and product=products\.csv\. Put both into one file: .*customer:7\.\n$/,
+    /^skein: preprocess: expected one --node-table, got customer=people\.csv and product=products\.csv\. Join them into one file: .*customer:7\.\n$/,
   );
   put('everything.csv', [
     ['id', 'age', 'price'],
