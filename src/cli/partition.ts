@@ -22,7 +22,7 @@ import { loadConfig } from '../train/config/index.js';
 import { loadPlugins } from '../train/plugins.js';
 import { Output } from '../train/run/output.js';
 import { openDataset } from '../train/tasks/graph/storage/open-dataset.js';
-import { cutDataset } from '../train/tasks/nodes/sharded/cut-dataset.js';
+import { partitionDataset } from '../train/tasks/nodes/sharded/partition-dataset.js';
 import { expected, ValueError } from '../util/errors.js';
 import { formatBytes } from '../util/size.js';
 import type { PluginOptions } from './options/options.js';
@@ -89,7 +89,7 @@ async function partitionRun(path: string, command: PartitionCommand): Promise<Pa
   const directory = resolve(command.output);
   if (await isPartitionDirectory(directory))
     throw new ValueError(`partition: expected a directory without partitions, got ${directory}.`);
-  const json = await cutDataset(
+  const json = await partitionDataset(
     config,
     {
       partitions: command.numPartitions,

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { resumeCommand } from '../train/run/resume-command.js';
+import { resumeCommand } from '../train/run/resume-advice.js';
 import { Random } from '../util/philox.js';
 import { run } from './program.js';
 import { captureOutput } from './testing/capture-output.js';

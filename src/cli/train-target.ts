@@ -4,7 +4,7 @@
  */
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { readConfigFile } from '../train/config/read-yaml.js';
+import { readConfigFile } from '../train/config/config-file.js';
 import type { ConfigFile } from '../train/index.js';
 import { checkRunConfig } from '../train/run/run-directory.js';
 import { isTemporalConfig } from '../train/tasks/events/run-config.js';

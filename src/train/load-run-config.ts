@@ -1,7 +1,7 @@
 /** Configurations of all kinds of runs, from one file. */
+
+import { readConfigFile, renderConfig } from './config/config-file.js';
 import { type ConfigFile, loadConfig, type SkeinConfig } from './config/index.js';
-import { readConfigFile } from './config/read-yaml.js';
-import { renderConfig } from './config/render.js';
 import {
   isTemporalConfig,
   loadTemporalConfig,

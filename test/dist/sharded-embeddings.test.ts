@@ -9,7 +9,7 @@ import { Graph } from 'skein/graph';
 import { openModel } from 'skein/predict';
 import { openRun, resolveConfig, type SkeinConfig } from 'skein/train';
 import { describe, expect, it } from 'vitest';
-import { renderConfig } from '#internal/train/config/render.js';
+import { renderConfig } from '#internal/train/config/config-file.js';
 import { RunDirectory } from '#internal/train/run/run-directory.js';
 import { openRunTables } from '#internal/train/tasks/graph/run-tables.js';
 import { learned, randomRows, run, scratch, writeDataset } from '../train/tiny.js';

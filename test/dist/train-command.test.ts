@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { renderConfig } from '#internal/train/config/render.js';
+import { renderConfig } from '#internal/train/config/config-file.js';
 import { skein as main } from '../programs.js';
 import { learned, randomRows, scratch, tinyConfig, writeDataset } from '../train/tiny.js';
 import { isWide } from '../wide.js';

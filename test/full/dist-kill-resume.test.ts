@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { resolveConfig, type SkeinConfig } from 'skein/train';
 import { Random } from 'skein/util';
 import { expect, test } from 'vitest';
-import { renderConfig } from '#internal/train/config/render.js';
+import { renderConfig } from '#internal/train/config/config-file.js';
 import { RunDirectory } from '#internal/train/run/run-directory.js';
 import { hasMpi, withoutMpi } from '../dist/mpi-launch.js';
 import { learned, randomRows, scratch, tinyConfig, writeDataset } from '../train/tiny.js';

@@ -8,7 +8,7 @@ import { writeFileSync } from 'node:fs';
 import type { SkeinConfig } from 'skein/train';
 import { Random } from 'skein/util';
 import { expect, test } from 'vitest';
-import { renderConfig } from '#internal/train/config/render.js';
+import { renderConfig } from '#internal/train/config/config-file.js';
 import { RunDirectory } from '#internal/train/run/run-directory.js';
 import { root, skein } from '../programs.js';
 import { learned, randomRows, run, scratch, tinyConfig, writeDataset } from '../train/tiny.js';

@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { renderConfig } from '#internal/train/config/render.js';
+import { renderConfig } from '#internal/train/config/config-file.js';
 import { skein as main, root } from '../programs.js';
 import { randomRows, scratch, tinyConfig, writeDataset } from '../train/tiny.js';
 

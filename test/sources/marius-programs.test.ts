@@ -25,7 +25,7 @@ import { add, fromTypedArray, manualSeed, noGrad, type Tensor } from 'skein/tens
 import { GeneralEncoder } from 'skein/train';
 import { Random } from 'skein/util';
 import { expect, test } from 'vitest';
-import { renderConfig } from '#internal/train/config/render.js';
+import { renderConfig } from '#internal/train/config/config-file.js';
 import {
   learned,
   numbersOf,

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { loadConfig } from 'skein/train';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { renderConfig } from '#internal/train/config/render.js';
+import { renderConfig } from '#internal/train/config/config-file.js';
 import { configTemplate } from '#internal/train/config/template.js';
 import { configJsonSchema } from '#internal/train/json-schema.js';
 import { temporalTemplate } from '#internal/train/tasks/events/temporal-template.js';

@@ -11,7 +11,7 @@ import { createInterface } from 'node:readline';
 import { BatchSource, type SkeinConfig } from 'skein/train';
 import { FormatError } from 'skein/util';
 import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
-import { renderConfig } from '#internal/train/config/render.js';
+import { renderConfig } from '#internal/train/config/config-file.js';
 import { RunDirectory } from '#internal/train/run/run-directory.js';
 import { root, skein } from '../programs.js';
 import { wide } from '../wide.js';

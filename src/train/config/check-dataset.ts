@@ -5,8 +5,8 @@
 import { convRegistry } from '../../gnn/conv/conv-registry.js';
 import { ConfigError } from '../../util/errors.js';
 import { type ConfigProblem, problem } from '../../util/schema/problem.js';
+import { usesEdgeWeights } from './check-layers.js';
 import type { DatasetConfig, SkeinConfig } from './types.js';
-import { weighsEdges } from './weighs-edges.js';
 
 /** What is asked of a dataset; the statistics of a prepared directory have it. */
 export interface DatasetFacts {
@@ -59,7 +59,7 @@ export function checkAgainstDataset(config: SkeinConfig, facts: DatasetFacts): s
     warnings.push(
       `model.decoder.type: the edges of the dataset have no relation, so ${decoder} compares their ends as they are; DOT says so.`,
     );
-  if (facts.has_weights === true && !weighsEdges(config)) {
+  if (facts.has_weights === true && !usesEdgeWeights(config)) {
     const names = convRegistry
       .all()
       .filter((type) => 'weighsEdges' in type)

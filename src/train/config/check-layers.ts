@@ -148,3 +148,10 @@ function checkSampling(encoder: EncoderConfig, fullBatch: boolean): ConfigProble
   }
   return problems;
 }
+
+/** Returns whether a layer of the encoder uses edge weights. */
+export function usesEdgeWeights({ model }: Pick<SkeinConfig, 'model'>): boolean {
+  return model.encoder.layers
+    .flat()
+    .some((layer) => layer.type === 'GNN' && getConvType(layer.options.type).weighsEdges === true);
+}

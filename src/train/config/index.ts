@@ -1,6 +1,7 @@
 /** Configuration: schema, defaults, overrides, checks. */
+
+export type { ConfigFile } from './config-file.js';
 export { type LoadedConfig, loadConfig, resolveConfig } from './load.js';
-export type { ConfigFile } from './read-yaml.js';
 export type {
   EncoderConfig,
   EvaluationConfig,

@@ -7,11 +7,6 @@ import { dropIgnored } from '../../util/schema/ignored.js';
 import { problemsOf } from '../../util/schema/issues.js';
 import { isTree, leafPaths, parsePath, type Tree, valueAt } from '../../util/schema/key-path.js';
 import { checkConfig } from './check.js';
-import { derive } from './derive.js';
-import { ignoredKeys } from './ignored.js';
-import { modernise } from './legacy.js';
-import { applyOverrides, checkOverrides, parseOverride } from './overrides.js';
-import { missingPlugin, missingPlugins } from './plugin-record.js';
 import {
   type ConfigFile,
   configError,
@@ -19,7 +14,12 @@ import {
   type Origin,
   readConfigFile,
   withOverrides,
-} from './read-yaml.js';
+} from './config-file.js';
+import { derive } from './derive.js';
+import { ignoredKeys } from './ignored.js';
+import { modernise } from './legacy.js';
+import { applyOverrides, checkOverrides, parseOverride } from './overrides.js';
+import { missingPlugin, missingPlugins } from './plugin-record.js';
 import { configSchema } from './schema.js';
 import type { SkeinConfig } from './types.js';
 

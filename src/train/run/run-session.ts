@@ -11,10 +11,9 @@ import { checkOwn } from './check-seed.js';
 import { Checkpoints } from './checkpoint.js';
 import { Interrupt } from './interrupt.js';
 import { type Output, showsProgress } from './output.js';
-import { peakRssMb } from './peak-memory.js';
 import { ProgressReporter } from './progress-reporter.js';
-import { resumeCommand } from './resume-command.js';
-import type { RunDirectory } from './run-directory.js';
+import { resumeCommand } from './resume-advice.js';
+import type { RunDirectory, RunSettings } from './run-directory.js';
 import { latestCheckpoint, modelFile, type RunRecord, readRecord, type TaskKind } from './run-record.js';
 import { StageTimings } from './timings.js';
 import { TraceWriter } from './trace.js';
@@ -394,4 +393,21 @@ export class RunSession {
 
 function isEmpty(metrics: Metrics): boolean {
   return Object.keys(metrics).length === 0;
+}
+
+/** A run whose configuration has been checked and of which nothing has been written yet. */
+export interface PreparedRun {
+  /** Settings of its directory. */
+  readonly settings: Omit<RunSettings, 'source' | 'group'>;
+  /** Details reported at the start. */
+  readonly details: Readonly<Record<string, unknown>>;
+  /** Collective. */
+  plan(run: RunDirectory): Promise<RunPlan>;
+  close(): void;
+}
+
+/** Returns the peak resident set of this process in MiB, rounded up. */
+export function peakRssMb(): number {
+  // Node.js reports KiB on every platform.
+  return Math.ceil(process.resourceUsage().maxRSS / 1024);
 }

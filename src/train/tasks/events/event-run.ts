@@ -2,9 +2,8 @@
 import { resolve } from 'node:path';
 import type { WorkerGroup } from '../../../dist/index.js';
 import type { Output } from '../../run/index.js';
-import type { PreparedRun } from '../../run/prepared-run.js';
 import { metricCell } from '../../run/reporter.js';
-import type { FinishContext, RunPlan } from '../../run/run-session.js';
+import type { FinishContext, PreparedRun, RunPlan } from '../../run/run-session.js';
 import { withWorkers } from '../../run/workers.js';
 import { assembleTemporal } from './assemble.js';
 import { assembleWorkers, checkChunks } from './assemble-workers.js';

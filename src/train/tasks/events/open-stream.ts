@@ -12,8 +12,8 @@ import { kernels } from '../../../native/index.js';
 import { randn } from '../../../tensor/index.js';
 import { StateError } from '../../../util/errors.js';
 import { Random } from '../../../util/philox.js';
+import type { TemporalRunSections } from './schema.js';
 import { streamOptions } from './stream-options.js';
-import type { TemporalRunSections } from './types.js';
 
 export interface OpenedStream {
   readonly data: TemporalData;

@@ -9,8 +9,6 @@ import { nearest } from '../../../util/nearest.js';
 import { problemsOf } from '../../../util/schema/issues.js';
 import { isTree, type Tree } from '../../../util/schema/key-path.js';
 import type { ConfigProblem } from '../../../util/schema/problem.js';
-import { applyOverrides, checkOverrides, parseOverride } from '../../config/overrides.js';
-import { type PluginRecord, readPluginRecords } from '../../config/plugin-record.js';
 import {
   type ConfigFile,
   configError,
@@ -18,11 +16,12 @@ import {
   type Origin,
   readConfigFile,
   withOverrides,
-} from '../../config/read-yaml.js';
+} from '../../config/config-file.js';
+import { applyOverrides, checkOverrides, parseOverride } from '../../config/overrides.js';
+import { type PluginRecord, readPluginRecords } from '../../config/plugin-record.js';
 import { type ModelChoice, readModel, renderedModel } from './model-section.js';
-
+import type { TemporalRunSections } from './schema.js';
 import { temporalRunSchema } from './schema.js';
-import type { TemporalRunSections } from './types.js';
 
 /** Sections of TGL's model files. */
 const modelSections = ['sampling', 'memory', 'gnn', 'train'] as const;

@@ -2,8 +2,8 @@
 import { parse } from 'yaml';
 import type { ReadTemporalOptions } from '../../../data/index.js';
 import { resolveTemporalConfig } from './run-config.js';
+import type { TemporalRunSections } from './schema.js';
 import { temporalTemplate } from './temporal-template.js';
-import type { TemporalRunSections } from './types.js';
 
 /** Columns that are not named are found by the reader. */
 export function streamOptions({ dataset }: Pick<TemporalRunSections, 'dataset'>): ReadTemporalOptions {

@@ -7,8 +7,8 @@ import type { WorkerGroup } from '../../../dist/index.js';
 import { manualSeed } from '../../../tensor/index.js';
 import { ConfigError, markCollective, StateError } from '../../../util/errors.js';
 import { checkAgainstDataset, factsOf } from '../../config/check-dataset.js';
+import { renderConfig } from '../../config/config-file.js';
 import type { SkeinConfig } from '../../config/index.js';
-import { renderConfig } from '../../config/render.js';
 import { learningRateFactor } from '../../config/schedule.js';
 import type { DistributedConfig } from '../../config/types.js';
 import { withPlugins } from '../../plugins.js';
@@ -16,13 +16,16 @@ import { adoptCheckpoint, tableFolder, tableOf } from '../../run/adopt-checkpoin
 import type { Output } from '../../run/index.js';
 import { lowerMetrics } from '../../run/metric.js';
 import { prepareProgress } from '../../run/prepare-progress.js';
-import type { PreparedRun } from '../../run/prepared-run.js';
 import type { RunDirectory } from '../../run/run-directory.js';
-import type { FinishContext, RunPlan } from '../../run/run-session.js';
+import type { FinishContext, PreparedRun, RunPlan } from '../../run/run-session.js';
 import type { StageTimings } from '../../run/timings.js';
 import type { Task } from '../../task.js';
-import { checkPartitionDirectory, classCounts, cutDataset } from '../nodes/sharded/cut-dataset.js';
 import { checkSharded, isSharded, openShards } from '../nodes/sharded/open-shards.js';
+import {
+  checkPartitionDirectory,
+  classCounts,
+  partitionDataset,
+} from '../nodes/sharded/partition-dataset.js';
 import { planStep } from '../nodes/sharded/plan-run.js';
 import { ShardedTask } from '../nodes/sharded/sharded-task.js';
 import { comparesEmbeddings, encodeAllNodes, saveEncodedNodes } from './encoded-nodes.js';
@@ -196,7 +199,8 @@ class GraphRun {
     const model = await this.#model();
     const distributed = config.distributed as DistributedConfig;
     const path = await group.onRoot(
-      () => distributed.partition_dir ?? cutDataset(config, distributed, dataset, run.file('partitions')),
+      () =>
+        distributed.partition_dir ?? partitionDataset(config, distributed, dataset, run.file('partitions')),
     );
     const { node_feature_dim, num_classes: classes } = dataset.stats;
     const width = usesFeatures(config) ? node_feature_dim : null;

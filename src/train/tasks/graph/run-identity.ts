@@ -11,9 +11,9 @@ import {
   differingFiles,
 } from '../../../data/prepare/dataset-fingerprint.js';
 import { StateError } from '../../../util/errors.js';
+import { usesEdgeWeights } from '../../config/check-layers.js';
 import type { SkeinConfig } from '../../config/index.js';
 import { checkSamePlugins, type PluginRecord } from '../../config/plugin-record.js';
-import { weighsEdges } from '../../config/weighs-edges.js';
 import { differences } from '../../run/differences.js';
 
 export interface RunIdentity {
@@ -52,7 +52,7 @@ export async function runIdentity(
     files: await datasetFingerprint(dataset, {
       classes: learning_task === 'NODE_CLASSIFICATION',
       features: encoder.layers.flat().some(({ type }) => type === 'FEATURE'),
-      weights: weighsEdges(config),
+      weights: usesEdgeWeights(config),
     }),
     ...(config.plugins === undefined ? {} : { plugins: config.plugins }),
     ...(samplers.length === 0 ? {} : { samplers: [...samplers].sort() }),

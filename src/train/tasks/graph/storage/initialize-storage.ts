@@ -16,9 +16,9 @@ import {
 import { planNodePartitions } from '../../../../storage/orderings/node-partitions.js';
 import type { TensorDevice } from '../../../../tensor/index.js';
 import { checkOptionNames } from '../../../../util/option-names.js';
+import { usesEdgeWeights } from '../../../config/check-layers.js';
 import type { SkeinConfig } from '../../../config/index.js';
 import type { PartitionBufferConfig } from '../../../config/types.js';
-import { weighsEdges } from '../../../config/weighs-edges.js';
 import type { SplitName } from '../../../task.js';
 import { bucketedEdges, sortedEdges } from './bucketed-edges.js';
 import { partitionsAtOnce } from './edge-order.js';
@@ -185,7 +185,7 @@ async function trainingEdges(
   const { num_nodes: numNodes } = dataset.stats;
   const beside = join(dirname(options.tableDirectory), 'edges');
   const sorted = async (partitions: number): Promise<MemoryEdges | FileEdges> => {
-    if (options.readOnly !== true) return bucketedEdges(dataset, partitions, beside, weighsEdges(config));
+    if (options.readOnly !== true) return bucketedEdges(dataset, partitions, beside, usesEdgeWeights(config));
     const inMemory = await memoryEdges(config, dataset, 'train');
     return inMemory.inBuckets(numNodes, partitions);
   };
@@ -194,7 +194,7 @@ async function trainingEdges(
   if (edges === null) return null;
   if (edges.bucketSizes === null && existsSync(beside))
     // Sorted when the run was trained; samplers draw by the order of edges, so it is used from then on.
-    edges = (await sortedEdges(dataset, beside, weighsEdges(config))) ?? edges;
+    edges = (await sortedEdges(dataset, beside, usesEdgeWeights(config))) ?? edges;
   // A run that was all in memory may have sorted them for other partitions, or not at all.
   if (swapped !== null && !fits(swapped.num_partitions)) edges = await sorted(swapped.num_partitions);
   if (ordered === 0) return edges;
@@ -230,7 +230,8 @@ async function memoryEdges(
 }
 
 /** Messages go along training edges alone. */
-const weighs = (config: SkeinConfig, split: SplitName): boolean => split === 'train' && weighsEdges(config);
+const weighs = (config: SkeinConfig, split: SplitName): boolean =>
+  split === 'train' && usesEdgeWeights(config);
 
 /** Partitions by whose buckets edges are trained that are all in memory; 0: in random order. */
 function bucketPartitions({ storage, model, training }: SkeinConfig): number {

@@ -18,11 +18,11 @@ import { gatherRows, type Tensor } from '../../../../tensor/index.js';
 import { unscoped } from '../../../../tensor/scope.js';
 import { ConfigError, markCollective } from '../../../../util/errors.js';
 import { invocation } from '../../../../util/invocation.js';
+import { usesEdgeWeights } from '../../../config/check-layers.js';
 import type { SkeinConfig } from '../../../config/index.js';
 import type { DistributedConfig } from '../../../config/types.js';
-import { weighsEdges } from '../../../config/weighs-edges.js';
 import type { SplitName } from '../../../task.js';
-import { fields } from './cut-dataset.js';
+import { fields } from './partition-dataset.js';
 import type { ShardedLayer } from './sharded-layers.js';
 import type { ShardedSet, ShardedSets } from './sharded-task.js';
 
@@ -99,7 +99,7 @@ export async function openShards(
         `${path}: expected nodes to train on, got none. Look at train_mask and labels of the partitions.`,
       ),
     );
-  const graphs = new GraphsOfSplits(data, distributed, group, numLayers, weighsEdges(config));
+  const graphs = new GraphsOfSplits(data, distributed, group, numLayers, usesEdgeWeights(config));
   const sets = splits.map((split, i) => [split, graphs.set(known, split, counts[i])] as const);
   return {
     sets: Object.fromEntries(sets) as Record<SplitName, ShardedSet>,

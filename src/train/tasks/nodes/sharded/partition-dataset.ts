@@ -15,9 +15,9 @@ import { Graph } from '../../../../graph/index.js';
 import { fromTypedArray } from '../../../../tensor/index.js';
 import { ConfigError } from '../../../../util/errors.js';
 import { invocation } from '../../../../util/invocation.js';
+import { usesEdgeWeights } from '../../../config/check-layers.js';
 import type { SkeinConfig } from '../../../config/index.js';
 import type { DistributedConfig } from '../../../config/types.js';
-import { weighsEdges } from '../../../config/weighs-edges.js';
 import { usesFeatures } from '../../graph/storage/initialize-table.js';
 
 const name = 'graph';
@@ -41,7 +41,7 @@ function numMessageEdges(config: SkeinConfig, dataset: PreparedDataset): number 
 /** What partitions of a run's graph are made of: files of the dataset by their checksums, and the directions of edges. */
 async function originOf(config: SkeinConfig, dataset: PreparedDataset): Promise<Record<string, string>> {
   const { use_incoming_nbrs: incoming, use_outgoing_nbrs: outgoing } = config.model.encoder;
-  const use = { classes: true, features: usesFeatures(config), weights: weighsEdges(config) };
+  const use = { classes: true, features: usesFeatures(config), weights: usesEdgeWeights(config) };
   return {
     directions: [incoming ? 'incoming' : [], outgoing ? 'outgoing' : []].flat().join(' and '),
     ...(await datasetFingerprint(dataset, use)),
@@ -105,7 +105,7 @@ export async function classCounts(dataset: PreparedDataset): Promise<number[]> {
 }
 
 /** The JSON of the partitions; they are made when they are not there. For one process. */
-export async function cutDataset(
+export async function partitionDataset(
   config: SkeinConfig,
   distributed: Pick<DistributedConfig, 'partitions' | 'partition_algorithm'>,
   dataset: PreparedDataset,
@@ -144,7 +144,7 @@ async function wholeGraph(config: SkeinConfig, dataset: PreparedDataset): Promis
   const count = rows.length / columns;
   const total = count * ((incoming ? 1 : 0) + (outgoing ? 1 : 0));
   const [src, dst, relation] = [new Int32Array(total), new Int32Array(total), new Int32Array(total)];
-  const own = weighsEdges(config) ? await dataset.readWeights('train') : null;
+  const own = usesEdgeWeights(config) ? await dataset.readWeights('train') : null;
   const weight = own === null ? null : new Float32Array(total);
   let at = 0;
   for (const forward of [true, false]) {

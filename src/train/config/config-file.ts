@@ -1,13 +1,14 @@
 /**
- * A configuration file as plain values, with the line of every key for messages. Anything that is not plain YAML is refused:
- * aliases without end, or files that cannot be read.
+ * Configuration files: reads YAML with the line of every key, so that messages can name it, and renders a resolved
+ * configuration as YAML.
  */
 import { readFileSync } from 'node:fs';
-import { type Document, isScalar, LineCounter, parseDocument, visit } from 'yaml';
+import { type Document, isScalar, LineCounter, parseDocument, stringify, visit } from 'yaml';
 import { ConfigError, StorageError } from '../../util/errors.js';
 import { invocation } from '../../util/invocation.js';
 import { parsePath } from '../../util/schema/key-path.js';
 import type { ConfigProblem } from '../../util/schema/problem.js';
+import type { SkeinConfig } from './types.js';
 
 /** Where values come from: the file, and the line of a key in it; undefined when it is not in the file. */
 export interface Origin {
@@ -115,4 +116,10 @@ export function configError(problems: readonly ConfigProblem[], { path, lineOf }
   if (problems.length > mostShown) sentences.push(`… and ${problems.length - mostShown} more`);
   const head = problems.length === 1 ? 'config: ' : `config: ${problems.length} problems\n  `;
   return new ConfigError(head + sentences.join('\n  '), { path, problems });
+}
+
+/** Renders a resolved configuration as YAML. Reading it back gives the same configuration and seed, without warnings. */
+export function renderConfig(config: SkeinConfig): string {
+  // A key that may be null is absent where it is null, and reads back as absent.
+  return stringify(config, { lineWidth: 0, aliasDuplicateObjects: false });
 }
