@@ -47,7 +47,7 @@ export class FileStore<T extends RowArray = Float32Array> implements RowStore<T>
   readonly #rowBytes: number;
   #rows: number;
   #file: FileHandle | null = null;
-  /** The same file opened for direct transfers of single rows, if requested and supported. */
+  /** The file opened again for direct transfers of single rows, if requested and supported. */
   #rowFile: FileHandle | null = null;
   readonly #io: IoMode;
   readonly #readOnly: boolean;

@@ -25,7 +25,7 @@ export async function recutTable(
   const old = new StoredRows(await TableFiles.open(folder, manifest));
   const init: ColumnInit = ({ column, start, values }) => old.read(column.name, start, values);
   const { columns } = manifest;
-  const table = await TableFiles.create(folder, { layout, columns, init, beside: manifest });
+  const table = await TableFiles.create(folder, { layout, columns, init, existing: manifest });
   await table.sync();
   return table.manifest();
 }

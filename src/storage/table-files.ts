@@ -63,7 +63,7 @@ export interface CreateTableOptions extends TableOptions {
   /** Fills initial values, which are 0 by default. */
   readonly init?: ColumnInit;
   /** A table in the same folder, whose files are kept. */
-  readonly beside?: TableManifest;
+  readonly existing?: TableManifest;
 }
 
 interface Entry {
@@ -107,7 +107,7 @@ export class TableFiles {
       layout: true,
       columns: true,
       init: true,
-      beside: true,
+      existing: true,
     });
     const { layout, columns } = options;
     checkColumns('TableFiles.create', columns);
@@ -120,11 +120,11 @@ export class TableFiles {
       throw new ValueError(expected('TableFiles.create', what, name, bytes, advice));
     }
     // Another process that shares the folder may have begun already.
-    if (options.own === undefined && options.beside === undefined) await TableFiles.prepare(folder);
+    if (options.own === undefined && options.existing === undefined) await TableFiles.prepare(folder);
     const table = new TableFiles(folder, layout, columns, options);
-    if (options.beside !== undefined) {
+    if (options.existing !== undefined) {
       await table.#versions.adopt();
-      table.#versions.pin(manifestFiles(options.beside));
+      table.#versions.pin(manifestFiles(options.existing));
     }
     try {
       for (let k = 0; k < layout.partitions; k++) {

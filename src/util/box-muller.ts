@@ -2,8 +2,8 @@
  * Draws standard normal numbers from random words by the Box–Muller transform.
  *
  * Logarithm and cosine are series in + − × ÷ √ alone, written operation for operation as in
- * `native/kernels/random/random.cpp`: IEEE 754 then fixes every bit, which no library's log or cos does. Relative accuracy
- * of each is about 1e-15.
+ * `native/kernels/random/random.cpp`: IEEE 754 then fixes every bit, which no library's log or cos does. Relative
+ * accuracy of each is about 1e-15.
  */
 import { unitFloat64 } from './philox.js';
 

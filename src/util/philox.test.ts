@@ -107,7 +107,7 @@ describe('Random', () => {
     const keys = new Set([0, 1, 2, 2 ** 32, 2 ** 53 - 1].map((label) => a.split(label).key.join()));
     expect(keys.size).toBe(5);
   });
-  it('goes on from a saved state, also through JSON', () => {
+  it('continues from a saved state, also through JSON', () => {
     const a = new Random(5).split(1);
     for (let i = 0; i < 6; i++) a.nextUint32();
     const b = new Random(77);

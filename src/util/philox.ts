@@ -85,7 +85,7 @@ export function philoxWords(key: Uint32Array, start: number, n: number, out: Uin
   }
 }
 
-/** What a `Random` needs to go on where it stopped; survives JSON. */
+/** The state of a `Random`, from which it continues; it can be stored as JSON. */
 export interface RandomState {
   readonly key: readonly number[];
   readonly position: number;

@@ -1,5 +1,5 @@
 /**
- * What every reader of node classification data promises, checked on a small file whose content is known: counts and
+ * The contract of every reader of node classification data, checked on a small file with known content: counts and
  * checksums, ids in range, disjoint splits, the same result twice, and a named error for each broken file.
  */
 import { cp, mkdtemp, rm } from 'node:fs/promises';

@@ -1,5 +1,5 @@
 /**
- * Every public function, constructor and static method that takes options refuses a name that it does not know. The table
+ * Every public function, constructor and static method that takes options rejects an unknown name. The table
  * is read from the sources: what a folder exports, and its parameters called options or typed as such. So a new entry
  * without the check fails here.
  */
@@ -136,7 +136,7 @@ describe.each(Object.entries(folders))('skein/%s', (folder, own) => {
   });
 });
 
-it('a misspelt option of another style is told the right one', () => {
+it('the error for a misspelt option in another style suggests the right one', () => {
   const misspelt = { input_node_features: ['h'] } as object;
   expect(() => new dist.DistNeighborSampler([2], misspelt)).toThrow(/Did you mean inputNodeFeatures\?/);
 });

@@ -39,7 +39,7 @@ describe('rows are named by what they are in the whole graph', () => {
   });
 });
 
-describe('Graph refuses', () => {
+describe('Graph rejects', () => {
   const cases: [string, () => unknown, RegExp][] = [
     [
       'no number of nodes',
@@ -90,7 +90,7 @@ describe('Graph refuses', () => {
     expect(act).toThrow(message);
   });
 
-  it('a field with the wrong rows, and a field nobody set', () => {
+  it('a field with the wrong rows, and a field that was not set', () => {
     const g = randomGraph(5, 9);
     expect(() => {
       g.ndata.h = fromArray([1, 2]);

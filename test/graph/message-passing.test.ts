@@ -267,7 +267,7 @@ describe('HeteroGraph', () => {
     expect([...both.relation('rev_writes').edges().src]).toEqual([0, 0, 2, 3]);
   });
 
-  it('refuses unknown and ambiguous names', () => {
+  it('rejects unknown and ambiguous names', () => {
     const g = make();
     expect(() => g.relation('reads')).toThrow(/known edge type.*Known: author,writes,paper/);
     expect(() => g.nodes('venue')).toThrow(/Known: author, paper/);
@@ -322,7 +322,7 @@ describe('SparseMatrix', () => {
     expect(gradientOf(scope)).toEqual(gradientOf((fn) => fn()));
   });
 
-  it('refuses what does not fit', () => {
+  it('rejects what does not fit', () => {
     const make = (values: number[], columns = 3): SparseMatrix =>
       SparseMatrix.fromCsr(Int32Array.of(0, 1, 2), Int32Array.of(0, 2), Float32Array.from(values), [
         2,

@@ -69,7 +69,7 @@ describe('TemporalGraph', () => {
     ).toThrow(/times from 9 on for time, got "7 at position 1/);
   });
 
-  it('append in parts = all at once, whatever the parts', () => {
+  it('several calls of append give the graph of one call', () => {
     const stream = randomStream(400, 23, 5);
     const features = Float32Array.from({ length: 800 }, (_, i) => i);
     const types = Int32Array.from({ length: 400 }, (_, i) => i % 3);
@@ -126,7 +126,7 @@ describe('TemporalGraph', () => {
     }
   });
 
-  it('grows nodes only when told, and their features with zeros', () => {
+  it('adds nodes only with growNodes, with features of zeros', () => {
     const nodeFeatures = tensor([
       [1, 2],
       [3, 4],
@@ -178,7 +178,7 @@ describe("TemporalGraph, outOfOrder 'buffer'", () => {
     expect(graph.flush()).toEqual({ firstRow: 5, count: 0 });
   });
 
-  it('in any order within the lateness = sorted at once', () => {
+  it('events in any order within the lateness give the sorted graph', () => {
     const stream = randomStream(200, 9, 4, 1);
     const features = Float32Array.from({ length: 400 }, (_, i) => i);
     const ids = Int32Array.from({ length: 200 }, (_, i) => i);
@@ -208,7 +208,7 @@ describe("TemporalGraph, outOfOrder 'buffer'", () => {
   });
 });
 
-describe('TemporalGraph refuses', () => {
+describe('TemporalGraph rejects', () => {
   const good = { src: [0, 1], dst: [1, 0], time: [1, 2] };
   const f32 = (n: number) => new Float32Array(n);
   const wrong: [string, object, RegExp][] = [

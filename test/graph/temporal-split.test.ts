@@ -56,7 +56,7 @@ describe('splitByTime', () => {
 });
 
 describe('a split that is given', () => {
-  it('takes the ends as they are, and refuses ends that are none', () => {
+  it('uses given ends, and rejects ends out of range', () => {
     const graph = new TemporalGraph({ src: [0, 1, 2, 0], dst: [1, 2, 0, 1], time: [1, 2, 3, 4] });
     const split = splitByTime(graph, { ends: { trainEnd: 1, validationEnd: 3 } });
     expect([split.trainEnd, split.validationEnd]).toEqual([1, 3]);

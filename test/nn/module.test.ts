@@ -1,4 +1,4 @@
-/** What a module owns, how it is named, saved, loaded and printed. */
+/** Modules: their parameters and buffers, and how these are named, saved, loaded and printed. */
 import {
   activation,
   buffer,

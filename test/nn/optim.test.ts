@@ -204,7 +204,7 @@ describe.each(dtypes)('PyTorch, %s', (dtype) => {
 });
 
 describe('state', () => {
-  test.each(Object.keys(dense))('%s goes on from a saved state with the same bits', (name) => {
+  test.each(Object.keys(dense))('%s continues from a saved state with the same bits', (name) => {
     const p = leaf([6], 1, 'f32');
     const optimizer = dense[name]([p]);
     runDense(optimizer, p, 1, 7, () => {});
@@ -284,7 +284,7 @@ describe('steps', () => {
     }
   });
 
-  test('backward refuses a graph from before a step', () => {
+  test('backward throws for a graph recorded before a step', () => {
     const layer = new Linear(2, 1);
     const optimizer = new SGD(layer.parameters());
     const x = ones([1, 2], { requiresGrad: true });

@@ -100,7 +100,7 @@ describe('PyTorch', () => {
   });
 });
 
-test.each(names)('%s goes on from a saved state', (name) => {
+test.each(names)('%s continues from a saved state', (name) => {
   const o = optimizer();
   const schedule = schedules[name](o);
   for (let t = 0; t < 5; t++) schedule.step();

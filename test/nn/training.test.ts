@@ -33,7 +33,7 @@ function makeTrainer(): () => number {
 }
 
 describe('wrong input', () => {
-  test('a result that left its scope is refused by name', () => {
+  test('a result that left its scope throws an error that names it', () => {
     const head = new MLP([4, 2]);
     let leaked = null as Tensor | null;
     scope(() => {

@@ -49,7 +49,7 @@ export function makeInputs(spec: OpCase, dtype: FloatDType, strided = false): Te
   });
 }
 
-/** The same values, but with the last two axes transposed in memory. */
+/** Returns a tensor of equal values with the last two axes transposed in memory. */
 function asStrided(t: Tensor): Tensor {
   const flipped = transpose(t).contiguous();
   return transpose(flipped.detach()).detach();

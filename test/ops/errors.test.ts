@@ -203,7 +203,7 @@ const mistakes: readonly Mistake[] = [
     /crossEntropy: expected f32 \(as logits\) for the dtype of weights/,
   ],
   [
-    'a factor that is no number',
+    'a factor that is not a number',
     () => ops.crossEntropyTotal(f32([2, 3]), [0, 1], { factor: Number.NaN }),
     ValueError,
     /crossEntropy: expected a finite number for factor/,

@@ -1,5 +1,5 @@
 /**
- * What every differentiable operation is checked for, given its case table: native = reference, gradients by finite
+ * Checks of every differentiable operation, given its case table: native = reference, gradients by finite
  * differences, strided input, inputs left as they were, and the same bytes for any number of threads.
  */
 import { getThreads, setThreads } from 'skein/native';

@@ -1,6 +1,6 @@
 /**
- * Building the addon with a compiler that only takes notes: what is compiled again and when, and that two builds at once do not
- * meet.
+ * Building the addon with a fake compiler that logs its calls: what is recompiled and when, and that two concurrent
+ * builds do not interfere.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import {

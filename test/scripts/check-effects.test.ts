@@ -1,4 +1,6 @@
-/** The check of side effects names what a bundler would drop or warn of, by file and line, and leaves the rest alone. */
+/**
+ * The check of side effects names what a bundler would drop or warn of, by file and line, and leaves the rest alone.
+ */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -9,7 +9,9 @@ const { checkKernels } = (await import(script)) as { checkKernels(root: string):
 
 const made: string[] = [];
 
-/** Three kernels that agree everywhere: over bytes, over floats, and one with so many parameters that it takes a record. */
+/**
+ * Three kernels that agree everywhere: over bytes, over floats, and one with so many parameters that it takes a record.
+ */
 const files = {
   'src/native/kernels.ts': `
 export interface Kernels extends OptimKernels {

@@ -9,7 +9,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 const script = fileURLToPath(new URL('../../scripts/check-layers.mjs', import.meta.url));
 const made: string[] = [];
 
-/** Writes the files into an empty folder and returns the problems found there, one a line. */
+/** Writes the files into an empty folder and returns the problems found there, one per line. */
 function check(files: Readonly<Record<string, string>>): { code: number | null; problems: string[] } {
   const root = mkdtempSync(join(tmpdir(), 'skein-layers-'));
   made.push(root);

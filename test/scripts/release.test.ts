@@ -50,7 +50,9 @@ describe('manifests', () => {
   });
 });
 
-/** A place with a copy of a script of .ci, and programs that only note how they are called, on a PATH before all others. */
+/**
+ * A place with a copy of a script of .ci, and programs that only note how they are called, on a PATH before all others.
+ */
 function place(name: string, script: string, programs: Readonly<Record<string, string>>) {
   const home = join(folder, name);
   const write = (path: string, text: string): void => {

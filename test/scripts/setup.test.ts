@@ -1,4 +1,6 @@
-/** A fresh clone has no packages: what set-up imports before it installs them may come from Node.js and the clone alone. */
+/**
+ * A fresh clone has no packages: what set-up imports before it installs them may come from Node.js and the clone alone.
+ */
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';

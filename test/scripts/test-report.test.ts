@@ -1,4 +1,7 @@
-/** Counting reports of vitest, real ones: what crashes or does not load has failed, for `npm test` and for mutations alike. */
+/**
+ * Counting reports of vitest, real ones: what crashes or does not load has failed, for `npm test` and for mutations
+ * alike.
+ */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-/** Manifests that were edited are refused by name before a file is touched. */
+/** Edited manifests are rejected, with an error that names the problem, before a file is changed. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PartitionLayout, recutTable, TableFiles, type TableManifest } from 'skein/storage';
@@ -18,7 +18,7 @@ it.each<[string, (manifest: TableManifest) => Partial<Edited>]>([
   ['no columns', () => ({ columns: null })],
   ['a column that is nothing', () => ({ columns: [null] })],
   ['a file that is nothing', ({ writable }) => ({ writable: writable.map(() => null) })],
-  ['files that are no list', () => ({ writable: { length: 5 } })],
+  ['files that are not a list', () => ({ writable: { length: 5 } })],
 ])('%s', async (_, edit) => {
   const at = await folder();
   const manifest = (await table45(at)).manifest();
@@ -39,7 +39,7 @@ it('a file of a version beyond all numbers does not keep the table from being wr
   expect(readdirSync(at)).not.toContain(oversized[0]);
 });
 
-it('damage that is found while a table is cut again is told as such, and nothing of the cut stays', async () => {
+it('corruption that is found while a table is repartitioned is reported, and no new file stays', async () => {
   const at = await folder();
   const manifest = (await table45(at)).manifest();
   const [name] = readdirSync(at).filter((file) => file.startsWith('writable-00003'));

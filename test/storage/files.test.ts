@@ -1,4 +1,4 @@
-/** Files of tensors, models and checkpoints: refused by name, replaced atomically, resumed exactly. */
+/** Files of tensors, models and checkpoints: errors that name the file, atomic replacement, exact resume. */
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -14,7 +14,7 @@ const wanted = (data: Float32Array, ids: Int32Array): number[] =>
 const someIds = (n: number, seed: number): Int32Array =>
   Int32Array.from({ length: n }, (_, i) => ((i + seed) * 7919) % rows).map((id, i) => (i % 5 === 0 ? 3 : id));
 
-/** A table that notes what is read, and waits until it is told to go on. */
+/** A table that records reads and waits for a gate. */
 class Watched extends MemoryStore {
   readonly read: number[][] = [];
   gate: Promise<void> = Promise.resolve();
@@ -62,7 +62,7 @@ describe('budgets', () => {
     expect(store.stats).toMatchObject({ hits: 64, misses: 0, missRate: 0, fixedRows: rows });
   });
 
-  it('refuses what is no size, and scores of another table', () => {
+  it('rejects wrong sizes, and scores of another table', () => {
     const cold = new MemoryStore(table(), { rows, width });
     expect(() => new HotColdStore(cold, { size: '10' })).toThrow(
       'HotColdStore: expected a text such as "0.1G"',
@@ -93,14 +93,14 @@ describe('what is kept', () => {
     expect(cold.read.length).toBe(1);
   });
 
-  it('a cache smaller than a batch goes on', async () => {
+  it('a cache smaller than a batch works', async () => {
     const { data, store } = await open(2 * rowBytes);
     const all = Int32Array.from(scores.keys());
     for (let pass = 0; pass < 3; pass++) expect([...(await store.gather(all))]).toEqual([...data]);
     expect(store.stats.dynamicRows).toBe(2);
   });
 
-  it('repeated ids are read once, in the order in which rows lie', async () => {
+  it('repeated ids are read once, in the order in which rows are stored', async () => {
     const { cold, store, data } = await open(0);
     const ids = idsOf(9, 2, 9, 7, 2, 9);
     expect([...(await store.gather(ids))]).toEqual(wanted(data, ids));
@@ -134,14 +134,14 @@ describe('writes', () => {
 
   it('a row that is read while it is written is not kept', async () => {
     const { cold, store } = await open(8 * rowBytes);
-    let go = (): void => {};
+    let openGate = (): void => {};
     cold.gate = new Promise((resolve) => {
-      go = resolve;
+      openGate = resolve;
     });
     const reading = store.gather(idsOf(4));
     const writing = store.put(idsOf(4), new Float32Array(4).fill(-1));
     await writing;
-    go();
+    openGate();
     await reading;
     expect([...(await store.gather(idsOf(4)))]).toEqual([-1, -1, -1, -1]);
   });
@@ -155,7 +155,7 @@ describe('writes', () => {
     expect(data[16]).toBe(9);
   });
 
-  it('that fail below are told, and later ones go on', async () => {
+  it('that fail in the underlying table throw, and later ones succeed', async () => {
     const { cold, store } = await open(8 * rowBytes);
     const { put } = cold;
     cold.put = () => Promise.reject(new Error('disk full'));

@@ -1,4 +1,4 @@
-/** Kill -9 at any moment: what the last manifest names is whole, and work goes on from there. */
+/** Kill -9 at any moment: the files of the last manifest are intact, and work continues from there. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';

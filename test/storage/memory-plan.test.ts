@@ -1,4 +1,6 @@
-/** The memory planner: fits the budget, moves as little as it can, predicts what really happens, refuses with a number. */
+/**
+ * The memory planner: fits the budget, minimises IO, predicts the actual IO, and states the least budget in its error.
+ */
 import fc from 'fast-check';
 import {
   type MemoryPlanOptions,

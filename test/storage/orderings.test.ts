@@ -101,7 +101,7 @@ describe('BETA', () => {
 });
 
 describe('COMET', () => {
-  test('groups move together and are drawn anew every epoch', () => {
+  test('groups are swapped together and drawn again every epoch', () => {
     const options = { fineToCoarseRatio: 4 };
     const first = plan('COMET', 32, 8, { ...options, epoch: 0 });
     checkPlan(first, 32, 8);

@@ -110,7 +110,7 @@ describe.each([true, false])('45 rows, 5 partitions, 2 in memory, prefetch %s', 
     expect(() => buffer.block()).toThrow('Call load() first');
   });
 
-  test('a manifest of any instant stays whole while training goes on', async () => {
+  test('a manifest of any instant stays valid while training continues', async () => {
     const buffer = await buffer45(prefetch);
     let saved = await buffer.checkpoint();
     let content = await wholeColumn(buffer.files);
@@ -169,7 +169,7 @@ describe.each([true, false])('45 rows, 5 partitions, 2 in memory, prefetch %s', 
     expect((await wholeColumn(buffer.files, 1)).slice(90, 93)).toEqual(Float32Array.of(30, 2, 3));
   });
 
-  test('a damaged partition is named by the swap that needs it; the buffer goes on when it is mended', async () => {
+  test('a swap that needs a corrupt partition names it; the buffer continues when it is fixed', async () => {
     const buffer = await buffer45(prefetch);
     await buffer.performNextSwap();
     await buffer.performNextSwap();
@@ -228,7 +228,7 @@ describe('in the background', () => {
     expect((await wholeColumn(buffer.files)).length).toBe(135);
   });
 
-  test('a write that fails at once stops the swap; so does a folder that is gone', async () => {
+  test('a write that fails immediately stops the swap; so does a removed folder', async () => {
     const buffer = await buffer45(false);
     buffer.markDirty();
     await rm(buffer.files.folder, { recursive: true });
@@ -333,7 +333,7 @@ describe('rows', () => {
     }
   });
 
-  test('limits are refused by name', async () => {
+  test('exceeded limits are named', async () => {
     const layout = new PartitionLayout(2 ** 30, 2 ** 10);
     const files = { layout, columns: [column('x', 8)] } as unknown as TableFiles;
     expect(() => new PartitionBuffer(files, 2 ** 9)).toThrow('for the block of column x, got 4294967296');

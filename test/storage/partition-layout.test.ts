@@ -25,7 +25,7 @@ test('pieces keep the boundaries of the partitions they belong to', () => {
   expect(() => new PartitionLayout(61, 12, { pieces: 3, size: 7 })).toThrow('for size, got 7');
 });
 
-test('every row lies in exactly one partition', () => {
+test('every row is in exactly one partition', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 200 }), fc.nat(1000), fc.nat(7), (rows, r, more) => {
       const wholes = 1 + (r % rows);

@@ -1,6 +1,6 @@
 /**
- * What every row store must do, as one table of cases, each with stores of its own. A case throws when something is wrong; it
- * needs no test runner, so workers of an MPI job run the same table.
+ * The contract of every row store as one table of cases, each with separate stores. A failed case throws; cases need no
+ * test runner, so workers of an MPI job run the same table.
  */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
@@ -58,7 +58,7 @@ async function keepsPromises(open: () => Promise<OpenedStore>, dtype: StoreType)
   await store.unload?.(false);
 }
 
-async function refuses(open: () => Promise<OpenedStore>, dtype: StoreType): Promise<void> {
+async function checkErrors(open: () => Promise<OpenedStore>, dtype: StoreType): Promise<void> {
   const store = await open();
   await store.load?.();
   const three = blank(dtype, 3);
@@ -120,6 +120,6 @@ async function agreesWithArrays(open: () => Promise<OpenedStore>, dtype: StoreTy
 
 export const rowStoreContract: readonly RowStoreCase[] = [
   { name: 'keeps the contract of a row store', run: keepsPromises },
-  { name: 'refuses ids, ranges and values that do not fit', run: refuses },
+  { name: 'rejects ids, ranges and values that do not fit', run: checkErrors },
   { name: 'agrees with plain arrays on any sequence of calls', run: agreesWithArrays },
 ];

@@ -222,7 +222,7 @@ describe('wrong input', () => {
 });
 
 describe('round trip', () => {
-  test('every dtype, scalars, empty and strided tensors, strange names', () => {
+  test('every dtype, scalars, empty and strided tensors, unusual names', () => {
     const tensors: Record<string, Tensor> = {
       f32: fromArray([
         [1.5, -2],

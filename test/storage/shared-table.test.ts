@@ -80,13 +80,13 @@ it('writers of different partitions make the table that one makes', async () => 
   expect(readdirSync(path).filter((name) => name.startsWith('spare'))).toEqual([]);
 });
 
-it('refuses a folder that holds a table', async () => {
+it('rejects a folder that has a table', async () => {
   const path = folder();
   await TableFiles.create(path, { layout: new PartitionLayout(4, 2), columns });
   await expect(TableFiles.prepare(path)).rejects.toThrow('a folder without a table');
 });
 
-it('pieces of partitions are put together, and cut again, with the same rows', async () => {
+it('a table that is divided for workers is merged and divided again with the same rows', async () => {
   const path = folder();
   const whole4 = new PartitionLayout(23, 4);
   const inPieces = new PartitionLayout(23, 12, { pieces: 3 });

@@ -194,7 +194,7 @@ describe('versions', () => {
 });
 
 describe('damage', () => {
-  test('one flipped bit anywhere in a file is refused by name, padding included', async () => {
+  test('one flipped bit anywhere in a file, padding included, is found and the file named', async () => {
     const files = await table45(await folder());
     const path = files.filePath('writable', 3);
     for (const position of [0, 119, 120, 4095]) {

@@ -1,5 +1,5 @@
 /**
- * Misuse that once reached the kernels with arrays of another size, or changed results without a word.
+ * Misuse that once reached the kernels with arrays of another size, or silently changed results.
  */
 import {
   add,
@@ -91,7 +91,7 @@ describe('memory', () => {
     ]);
     expect(() => batchNorm(x, { mean: zeros([2]), variance: ones([1]) })).toThrow(/stats.variance/);
   });
-  it('an array that contains itself, and results that are too large, are refused by name', () => {
+  it('an array that contains itself, and results that are too large, throw', () => {
     const cyclic: unknown[] = [];
     cyclic[0] = cyclic;
     expect(() => tensor(cyclic as never)).toThrow(/fewer than 32 axes/);

@@ -13,7 +13,7 @@ import {
 import { describe, expect, it } from 'vitest';
 
 describe('scope', () => {
-  it('refuses async bodies and disposes what they made', () => {
+  it('rejects async bodies and disposes what they made', () => {
     expect(() => scope(async () => 1)).toThrow(/Await first/);
   });
   it('a tensor that left its scope throws when used and says what to do', () => {

@@ -21,32 +21,32 @@ import { backwardAll } from '#internal/tensor/backward.js';
 const leaf = (values: number[] | number): Tensor => fromArray(values, { dtype: 'f64', requiresGrad: true });
 
 describe('wrong use', () => {
-  it('refuses a root that is not a scalar', () => {
+  it('rejects a root that is not a scalar', () => {
     expect(() => leaf([1, 2]).mul(2).backward()).toThrow(
       /backward: expected a gradient for a root that is not a scalar, got "\[2\]"/,
     );
   });
-  it('refuses a root that depends on nothing', () => {
+  it('rejects a root that depends on nothing', () => {
     expect(() => tensor([1]).sum().backward()).toThrow(/depends on a leaf with requiresGrad/);
   });
-  it('refuses a second backward through a freed graph', () => {
+  it('rejects a second backward through a freed graph', () => {
     const y = leaf(3).square();
     y.backward();
     expect(() => y.backward()).toThrow(/already freed.*retainGraph/s);
   });
-  it('refuses a saved value that was changed in place', () => {
+  it('rejects a saved value that was changed in place', () => {
     const x = leaf([1, 2]);
     const y = x.square().sum();
     x.storage.version++;
     expect(() => y.backward()).toThrow(/changed in place/);
   });
-  it('refuses gradients for whole numbers', () => {
+  it('rejects gradients for whole numbers', () => {
     expect(() => fromArray([1], { dtype: 'i32', requiresGrad: true })).toThrow(/f32 or f64/);
   });
-  it('refuses async bodies', () => {
+  it('rejects async bodies', () => {
     expect(() => noGrad(async () => 1)).toThrow(/async/);
   });
-  it('refuses a gradient of another shape or dtype', () => {
+  it('rejects a gradient of another shape or dtype', () => {
     const y = leaf([1, 2]).mul(1);
     expect(() => y.backward(fromArray([1, 2, 3], { dtype: 'f64' }))).toThrow(/shape \[2\]/);
     expect(() => y.backward(fromArray([1, 2]))).toThrow(/f64/);
@@ -84,7 +84,7 @@ describe('accumulation', () => {
     a.grad?.dataSync().fill(9);
     expect(b.grad?.toArray()).toEqual([1, 1]);
   });
-  it('runs from several roots at once', () => {
+  it('runs from several roots in one pass', () => {
     const x = leaf(2);
     const h = x.square();
     backwardAll([h.mul(3), h.mul(5)], [undefined, undefined]);
@@ -191,7 +191,7 @@ describe('hooks', () => {
     ]);
     expect(x.grad?.toArray()).toEqual([20, 20]);
   });
-  it('refuses a replacement of another shape or dtype, on leaves and inner values', () => {
+  it('rejects a replacement of another shape or dtype, on leaves and inner values', () => {
     const x = leaf([1, 2]);
     const wrong = (): Tensor => fromArray([1], { dtype: 'f64' });
     const remove = x.registerHook(wrong);
@@ -380,7 +380,7 @@ describe('sparse row gradients', () => {
       table.sparseGrad = new SparseRows([4, 2], Int32Array.of(1), rows);
     }).toThrow(/sparseGrad: expected "f32 of shape \[1, 2\]"|sparseGrad: expected f32 of shape \[1, 2\]/);
   });
-  it('become dense beside a dense use, and below another operation', () => {
+  it('become dense with a dense use, and below another operation', () => {
     const table = fromArray(
       [
         [1, 2],

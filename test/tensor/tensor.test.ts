@@ -15,7 +15,7 @@ import {
 import { describe, expect, it } from 'vitest';
 
 describe('making', () => {
-  it('refuses ragged, non-numeric and ill-shaped values', () => {
+  it('rejects ragged, non-numeric and ill-shaped values', () => {
     expect(() => fromArray([[1, 2], [3]])).toThrow(/fromArray: expected 2 items at depth 1/);
     expect(() => fromArray(['a'] as unknown as number[])).toThrow(/expected a number for element 0, got "a"/);
     expect(() => zeros([2, -1])).toThrow(/whole sizes/);
@@ -100,7 +100,7 @@ describe('reading', () => {
 });
 
 describe('assign', () => {
-  it('overwrites in place, and refuses another shape, dtype or a strided view', () => {
+  it('overwrites in place, and rejects another shape, dtype or a strided view', () => {
     const t = zeros([2, 2]);
     expect(() => t.assign(zeros([2]))).toThrow(/assign: expected shape \[2, 2\]/);
     expect(() => t.assign(zeros([2, 2], { dtype: 'f64' }))).toThrow(/assign/);

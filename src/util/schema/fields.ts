@@ -20,7 +20,7 @@ export interface FieldNote {
   readonly doc: string;
   /** Whether Marius lacks this key. */
   readonly ours?: boolean;
-  /** What to print as default, where the value is not clear enough. */
+  /** The text of the default in the documentation, where the value is not clear enough. */
   readonly shown?: string;
 }
 
@@ -33,7 +33,7 @@ type DeepReadonly<T> = T extends readonly (infer E)[]
 /** The output of a schema, deeply read-only. */
 export type ReadonlyOutput<T extends z.ZodType> = DeepReadonly<z.output<T>>;
 
-/** What was expected, as text; it is also the message of every zod issue about the value. */
+/** The expected values as text, which is also the message of every zod issue about the value. */
 const expectedTexts = new WeakMap<z.ZodType, string>();
 const notes = new WeakMap<z.ZodType, FieldNote>();
 /** The aliases of choices. */
