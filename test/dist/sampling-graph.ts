@@ -29,7 +29,7 @@ export interface Split {
 
 const numNodes = 240;
 export const width = 5;
-export const classes = 4;
+const classes = 4;
 
 const drawn = (random: Random, n: number, below: number) =>
   Int32Array.from({ length: n }, () => random.nextInt(below));

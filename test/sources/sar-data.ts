@@ -22,7 +22,7 @@ import { writeDglPartitions } from '../dist/dgl-writer.js';
 
 const numNodes = 160;
 export const width = 100;
-export const classes = 4;
+const classes = 4;
 
 const random = new Random(11);
 const draw = (count: number, below: number): Int32Array =>

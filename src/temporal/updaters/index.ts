@@ -1,5 +1,4 @@
 /** Memory updaters: what a node's mail makes of its memory. */
-export { IdentityMemoryUpdater } from './identity-updater.js';
-export { MemoryUpdater, type MemoryUpdaterOptions } from './memory-updater.js';
+export { IdentityMemoryUpdater, MemoryUpdater, type MemoryUpdaterOptions } from './memory-updater.js';
 export { GRUMemoryUpdater, RNNMemoryUpdater } from './recurrent-updaters.js';
 export { TransformerMemoryUpdater, type TransformerMemoryUpdaterOptions } from './transformer-updater.js';

@@ -9,6 +9,7 @@
 import { Module, type ParameterOptions } from '../../nn/index.js';
 import { concat, type FloatDType, fromTypedArray, reshape, type Tensor, where } from '../../tensor/index.js';
 import { expected, ShapeError, ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import type { MailBoxRows } from '../mailbox/rows.js';
 
 export type TimeInput = 'mail' | 'query';
@@ -141,4 +142,16 @@ export function mailRows(where: string, rows: MailBoxRows, features: Tensor | nu
   if (whole.shape[1] !== width)
     throw new ShapeError(expected(where, `mails of width ${width}`, 'rows and features', whole.shape[1]));
   return whole;
+}
+
+/** An updater that keeps the memory. The rules about time still decide the time of the memory. */
+export class IdentityMemoryUpdater extends MemoryUpdater {
+  constructor(options: Pick<MemoryUpdaterOptions, 'timeInput' | 'emptyMail'> = {}) {
+    super(options);
+    checkOptionNames('IdentityMemoryUpdater', options, { timeInput: true, emptyMail: true });
+  }
+
+  protected update(rows: MailBoxRows): Tensor {
+    return rows.memory;
+  }
 }
