@@ -22,6 +22,9 @@ function makeOlderTree(): void {
     const names = entry.name === 'nn' ? '{ Adagrad, Adam, crossEntropy, GRUCell }' : '*';
     writeFileSync(join(older, 'src', entry.name, 'index.ts'), `export ${names} from ${index};\n`);
   }
+  // The internal module of the case that both trees can run.
+  const random = join('src', 'tensor', 'random.ts');
+  writeFileSync(join(older, random), `export * from ${JSON.stringify(join(root, random))};\n`);
   symlinkSync(join(root, 'build'), join(older, 'build'));
 }
 
