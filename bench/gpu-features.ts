@@ -10,9 +10,10 @@
  */
 import { parseArgs } from 'node:util';
 import { rmat } from 'skein/data';
-import { CGPUFeature, type FeatureBlock, type GpuDevice, openGpuDevice } from 'skein/gpu';
+import { CGPUFeature, type GpuDevice, openGpuDevice } from 'skein/gpu';
 import { NeighborSampler } from 'skein/sample';
 import { Random } from 'skein/util';
+import type { FeatureBlock } from '#internal/gpu/feature/feature-block.js';
 
 const { values } = parseArgs({
   options: {

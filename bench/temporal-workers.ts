@@ -6,7 +6,7 @@
  */
 import { setThreads } from 'skein';
 import { WorkerGroup } from 'skein/dist';
-import type { TemporalAssembly } from 'skein/train';
+import type { TemporalAssembly } from '#internal/train/tasks/events/assemble.js';
 import { assembleTemporal } from '#internal/train/tasks/events/assemble.js';
 import { assembleWorkers } from '#internal/train/tasks/events/assemble-workers.js';
 import { openStream } from '#internal/train/tasks/events/open-stream.js';

@@ -3,12 +3,11 @@
 import {
   LinkPredictionModel,
   type LinkPredictionReporter,
-  type MetricValues,
   type OpenedGraphRun,
   Output,
   openRun,
 } from '../train/index.js';
-import { formatMetric } from '../train/run/reporter.js';
+import { formatMetric, type MetricValues } from '../train/run/reporter.js';
 import { StateError, ValueError } from '../util/errors.js';
 import type { PluginOptions } from './options/options.js';
 

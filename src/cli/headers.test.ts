@@ -4,15 +4,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import {
-  type EventNodes,
-  type NameTable,
   type PreprocessOptions,
   preprocess,
   readEdgeList,
   readRawEdges,
   readTemporal,
 } from '../data/index.js';
+import type { NameTable } from '../data/prepare/name-table.js';
 import { readNewNodes } from '../data/prepare/new-nodes.js';
+import type { EventNodes } from '../data/temporal/event-nodes.js';
 import type { OpenedGraphRun } from '../train/index.js';
 import { readPairs } from './predict/predict-events.js';
 import { readInput } from './predict/predict-input.js';

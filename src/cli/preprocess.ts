@@ -1,8 +1,10 @@
 /** The work of `skein preprocess`: translates its options into those of the library, and prints progress and results. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { EdgeColumns, PreparedStats, PreprocessOptions } from '../data/index.js';
+import type { PreprocessOptions } from '../data/index.js';
+import type { PreparedStats } from '../data/prepare/dataset-yaml.js';
 import { countEdges } from '../data/prepare/dataset-yaml.js';
+import type { EdgeColumns } from '../data/prepare/preprocess-options.js';
 import { Output } from '../train/run/output.js';
 import { prepareProgress } from '../train/run/prepare-progress.js';
 import { ValueError } from '../util/errors.js';

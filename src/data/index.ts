@@ -1,9 +1,8 @@
 /** Datasets: file readers, a catalogue, preprocessing, generators, splits. Needs Node.js. */
 export type { NumpyArray } from '../tensor/numpy-array.js';
-export { type CatalogueEntry, catalogue, type DatasetName, datasetNames } from './catalogue.js';
+export { catalogue, type DatasetName, datasetNames } from './catalogue.js';
 export {
   type EntityDataset,
-  type FactArrays,
   type KnowledgeDataset,
   makeNodeDataset,
   type NodeDataset,
@@ -21,7 +20,7 @@ export {
 export { type KarateClub, karateClub } from './karate-club.js';
 export { type LinkSplitOptions, type LinkSplits, randomLinkSplit } from './link-split.js';
 export { type DatasetOf, type LoadDatasetOptions, loadDataset } from './load-dataset.js';
-export type { NodeData, NodeSplits } from './node-data.js';
+export type { NodeSplits } from './node-data.js';
 export * from './prepare/index.js';
 export { type RelationalGraph, relationalGraph } from './relational-graph.js';
 export { type RmatOptions, rmat } from './rmat.js';

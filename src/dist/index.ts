@@ -1,14 +1,6 @@
 /** Training on several workers: communication, distributed graphs, stores and sampling. Needs Node; loads MPI on request. */
 
-export type {
-  Capabilities,
-  CommArray,
-  CommHandle,
-  Communicator,
-  ReduceArray,
-  TableArrays,
-  TableShape,
-} from './comm/communicator.js';
+export type { CommArray, CommHandle, Communicator } from './comm/communicator.js';
 export { currentCommunicator, setCommunicator } from './comm/current.js';
 export { MpiCommunicator, type MpiOptions } from './comm/mpi-communicator.js';
 export { type OpenOptions, openCommunicator } from './comm/open-communicator.js';

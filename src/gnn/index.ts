@@ -28,16 +28,11 @@ export {
 export { type CorrectAndSmoothOptions, correctAndSmooth } from './correct-and-smooth.js';
 export * from './decoders/index.js';
 export { GraphBatch } from './graph-batch.js';
-export {
-  type HeteroAggregate,
-  HeteroConv,
-  type RelationLayer,
-  type TypedRows,
-} from './hetero/hetero-conv.js';
-export { HGTConv, type HGTConvOptions, type HGTTypes } from './hetero/hgt-conv.js';
+export { HeteroConv } from './hetero/hetero-conv.js';
+export { HGTConv, type HGTConvOptions } from './hetero/hgt-conv.js';
 export { type InferOptions, inferLayerwise } from './infer-layerwise.js';
 export type { Features, NodeInput, NodePair } from './input.js';
-export { JumpingKnowledge, type JumpingMode } from './jumping-knowledge.js';
+export { JumpingKnowledge } from './jumping-knowledge.js';
 export { GAT, type GATOptions } from './models/gat.js';
 export { GCN, type GCNOptions } from './models/gcn.js';
 export { GIN, type GINOptions } from './models/gin.js';
@@ -45,7 +40,6 @@ export { GINGraphClassifier, type GINGraphClassifierOptions } from './models/gin
 export { GraphSAGE, type GraphSAGEOptions } from './models/graph-sage.js';
 export { type EdgeData, LayeredModel, type ModelOptions } from './models/layered-model.js';
 export { RGCN, type RGCNOptions } from './models/rgcn.js';
-export type { Comparison, NegativeMask } from './ops/index.js';
 export { AttentionalPool, globalMaxPool, globalMeanPool, globalSumPool } from './pooling.js';
 export { propagate } from './propagation.js';
 export { SIGN, type SIGNOptions, signFeatures } from './sign.js';

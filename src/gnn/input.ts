@@ -2,7 +2,8 @@
  * Node features of layers: one tensor for graphs whose destinations are among the sources, a pair for bipartite graphs,
  * or a sparse matrix, which only a linear map accepts and which stays sparse until then.
  */
-import { type MessageGraph, type RowsOf, SparseMatrix } from '../graph/index.js';
+import { type MessageGraph, SparseMatrix } from '../graph/index.js';
+import type { RowsOf } from '../graph/message-graph.js';
 import type { Linear } from '../nn/index.js';
 import { add, dropout, linear, Tensor, transpose } from '../tensor/index.js';
 import { formatShape } from '../tensor/shape.js';

@@ -1,16 +1,8 @@
 /** GPUs: devices and their memory. */
 export { GpuBuffer } from './device/gpu-buffer.js';
-export {
-  GpuDevice,
-  type GpuGroups,
-  type GpuLimits,
-  type GpuRange,
-  type GpuStats,
-} from './device/gpu-device.js';
+export { GpuDevice, type GpuStats } from './device/gpu-device.js';
 export { gpuDevice } from './device/numbered-device.js';
 export { adoptGpuDevice, type OpenGpuOptions, openGpuDevice } from './device/open-device.js';
-export type { GpuProgram } from './device/program.js';
-export type { GpuAdapterInfo, GpuBufferLike, GpuDeviceLike } from './device/webgpu-api.js';
 export * from './feature/index.js';
 export { GradientAverage, type GradientAverageOptions, gradientMemory } from './multi/gradient-average.js';
 export * from './sampling/index.js';

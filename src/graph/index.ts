@@ -1,6 +1,6 @@
 /** Graphs and message passing. */
-export { Adjacency, type OutEdges } from './adjacency.js';
-export { Block, type BlockOptions, type BlockParent } from './block.js';
+export { Adjacency } from './adjacency.js';
+export { Block, type BlockOptions } from './block.js';
 export {
   type EdgeBatch,
   fn,
@@ -9,25 +9,19 @@ export {
   type NodeFunction,
   type Reduce,
   type ReduceName,
-  type ShardInfo,
   type UserMessage,
 } from './fn.js';
 export type { Frame } from './frame.js';
 export { type CscOptions, Graph, type GraphOptions } from './graph.js';
-export { type EdgeType, type EdgeTypeName, HeteroGraph, type HomogeneousGraph } from './hetero-graph.js';
+export { type EdgeType, type EdgeTypeName, HeteroGraph } from './hetero-graph.js';
 export { LocalGraph } from './local-graph.js';
-export type { AggregateOptions, AttentionOptions, MessageGraph, RowsOf } from './message-graph.js';
+export type { AggregateOptions, AttentionOptions, MessageGraph } from './message-graph.js';
 export { edgeSoftmax } from './message-passing.js';
 export { metisPartition, type Partition } from './partition/index.js';
 export { SparseMatrix } from './sparse-matrix.js';
 export type { TCSR } from './temporal-adjacency.js';
 export type { TemporalEvents } from './temporal-events.js';
-export {
-  type Appended,
-  TemporalGraph,
-  type TemporalGraphOptions,
-  type TemporalMoment,
-} from './temporal-graph.js';
+export { TemporalGraph, type TemporalGraphOptions } from './temporal-graph.js';
 export { splitByTime, type TemporalSplit, type TemporalSplitOptions } from './temporal-split.js';
 export {
   addSelfLoops,

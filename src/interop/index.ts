@@ -2,11 +2,11 @@
 export { edgeIndexView } from './edge-index.js';
 export { type ArrowTableOptions, fromArrow, parseArrow, tensorsFromArrow } from './formats/arrow.js';
 export { type ArrowGraphOptions, graphFromArrow } from './formats/arrow-graph.js';
-export type { ArrowColumn, ArrowModule, ArrowTable } from './formats/arrow-like.js';
+export type { ArrowModule, ArrowTable } from './formats/arrow-like.js';
 export { viewIds } from './formats/ids.js';
 export { type ParseOptions, parseNpy, writeNpy } from './formats/npy.js';
 export { type ParseNpzOptions, parseNpz, type WriteNpzOptions, writeNpz } from './formats/npz.js';
-export { parseSafetensors, type SafetensorsViews, writeSafetensors } from './formats/safetensors.js';
+export { parseSafetensors, writeSafetensors } from './formats/safetensors.js';
 export { toArrow, writeArrow } from './formats/to-arrow.js';
 export { fromJax, type JaxArrayLike, type JaxLike, type ToJaxOptions, toJax } from './jax.js';
 export { exportOnnx, type OnnxOptions } from './onnx/export-onnx.js';
@@ -28,4 +28,4 @@ export {
   type ToTfjsOptions,
   toTfjs,
 } from './tfjs.js';
-export type { ViewArray, ViewDType } from './view-dtype.js';
+export type { ViewDType } from './view-dtype.js';

@@ -2,11 +2,12 @@
  * Encodes nodes that were not in the training graph, from their features and their edges: the encoder runs on the graph
  * with them added. Models with trained embeddings are rejected, because they have no rows for new nodes.
  */
-import type { NewNodes } from '../data/index.js';
+import type { NewNodes } from '../data/prepare/new-nodes.js';
 import { MemoryStore, type RowReader } from '../storage/index.js';
 import { fromTypedArray, noGrad, scope } from '../tensor/index.js';
-import { type EncodedNodes, GraphStorage, type OpenedGraphRun } from '../train/index.js';
+import { GraphStorage, type OpenedGraphRun } from '../train/index.js';
 import { initializeBatches } from '../train/tasks/graph/initialize-model.js';
+import type { EncodedNodes } from '../train/tasks/graph/model/encoder.js';
 import { MemoryEdges } from '../train/tasks/graph/storage/edge-splits.js';
 import { StateError } from '../util/errors.js';
 

@@ -1,5 +1,6 @@
 /** Predictor of models of event streams, by the names in the stream's file. `append` continues the stream. */
-import type { EventNodes, EventSide } from '../data/index.js';
+
+import type { EventNodes, EventSide } from '../data/temporal/event-nodes.js';
 import type { OnlineScorer } from '../temporal/index.js';
 import { type Metrics, type OpenedEventRun, onlineScorer } from '../train/index.js';
 import { expected, ValueError } from '../util/errors.js';

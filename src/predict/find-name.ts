@@ -1,6 +1,6 @@
 /** Looks up a name; the error for an unknown one suggests the nearest names. */
 import { typedName } from '../data/formats/node-types.js';
-import type { NameTable } from '../data/index.js';
+import type { NameTable } from '../data/prepare/name-table.js';
 import { TypedNames } from '../data/prepare/name-table.js';
 import { ValueError } from '../util/errors.js';
 import { nearestNames } from '../util/nearest.js';

@@ -1,5 +1,5 @@
 /** Predictor of link and node models of a prepared graph, by names. */
-import type { NameTable } from '../data/index.js';
+import type { NameTable } from '../data/prepare/name-table.js';
 import { scope, softmax } from '../tensor/index.js';
 import { type Metrics, NodeClassificationModel, type OpenedGraphRun } from '../train/index.js';
 import { ValueError } from '../util/errors.js';

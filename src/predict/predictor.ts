@@ -4,8 +4,8 @@
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Metrics, TaskKind } from '../train/index.js';
-import type { RunRecord } from '../train/run/run-record.js';
+import type { Metrics } from '../train/index.js';
+import type { RunRecord, TaskKind } from '../train/run/run-record.js';
 import { StateError } from '../util/errors.js';
 
 /** Methods that a predictor may support. */

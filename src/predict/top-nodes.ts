@@ -2,7 +2,7 @@
  * Finds the best nodes for a question, over all nodes in tiles: the most likely other endpoints of edges, and the nodes
  * with the most similar rows. Only one tile and the answers are held in memory.
  */
-import type { Tile } from '../storage/index.js';
+import type { Tile } from '../storage/trained-rows.js';
 import { fromTypedArray, gatherRows, noGrad, scope, type Tensor } from '../tensor/index.js';
 import { LinkPredictionModel, type OpenedGraphRun } from '../train/index.js';
 import { rowsForReading } from '../train/tasks/graph/encoded-nodes.js';

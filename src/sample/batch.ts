@@ -5,7 +5,9 @@
  * prefixes of one structure: the block of the last layer holds the edges of the seeds, the one before those of the
  * seeds and the first hop, and so on. A node found in an early hop keeps the neighbours it drew then in all layers.
  */
-import { Block, type BlockParent } from '../graph/index.js';
+
+import type { BlockParent } from '../graph/block.js';
+import { Block } from '../graph/index.js';
 
 /** One layer's edges as PyTorch Geometric writes them: `row` sources, `col` destinations, size = [sources, destinations]. */
 export interface Adj {

@@ -7,7 +7,9 @@
  * Δ and the end. Edges exist for Δ₁ … Δₖ. A layer computes the rows from `getLayerOffset()` on; all their
  * neighbours are rows too.
  */
-import { Block, type BlockParent } from '../graph/index.js';
+
+import type { BlockParent } from '../graph/block.js';
+import { Block } from '../graph/index.js';
 import { kernels } from '../native/index.js';
 import { slice, type Tensor } from '../tensor/index.js';
 import { StateError } from '../util/errors.js';

@@ -2,7 +2,7 @@
  * Sources of edges for layered samplers: edges in one direction, in memory or on other workers; and hops of a worker's
  * share of a batch, whose nodes draw what they would draw in the whole batch.
  */
-import type { BlockParent } from '../graph/index.js';
+import type { BlockParent } from '../graph/block.js';
 import { asyncKernels, type KernelArguments, kernels } from '../native/index.js';
 import { allocate, checkEdgeCount } from './checks.js';
 import type { DenseSide, DrawnRelations } from './dense-sample.js';

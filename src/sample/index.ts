@@ -10,9 +10,7 @@ export {
   type HeteroNeighborSamplerOptions,
   type HeteroSeeds,
 } from './hetero-neighbor-sampler.js';
-export type { HopSources } from './hop-source.js';
 export * from './hot/index.js';
-export type { LayerGraph } from './layer-graph.js';
 export { LayeredNeighborSampler, type LayeredNeighborSamplerOptions } from './layered-neighbor-sampler.js';
 export { NegativeSampler, type NegativeSamplerOptions } from './negative-sampler.js';
 export { NeighborSampler, type NeighborSamplerOptions } from './neighbor-sampler.js';
@@ -25,7 +23,6 @@ export {
 } from './node-loader.js';
 export {
   type NeighborSamplingStrategy,
-  type NodeNeighbors,
   OneHopSampler,
   type OneHopSamplerOptions,
 } from './one-hop-sampler.js';

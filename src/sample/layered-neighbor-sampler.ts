@@ -11,7 +11,8 @@
  * h = first.forward(dense.block(), h);
  * h = second.forward(dense.prepareForNextLayer().block(), h); // [targets, …]
  */
-import type { BlockParent, Graph } from '../graph/index.js';
+import type { BlockParent } from '../graph/block.js';
+import type { Graph } from '../graph/index.js';
 import { kernels } from '../native/index.js';
 import type { Ids } from '../tensor/index.js';
 import { checkIds } from '../tensor/ops/common.js';

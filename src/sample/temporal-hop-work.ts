@@ -4,7 +4,7 @@
  * Memory is reserved for the maximum of the fan-out. Only with a fan-out of −1 or a very large one may the kernel need
  * more.
  */
-import type { TemporalMoment } from '../graph/index.js';
+import type { TemporalMoment } from '../graph/temporal-graph.js';
 import type { KernelArguments } from '../native/index.js';
 import { checkEdgeCount } from './checks.js';
 import type { DrawTime } from './sampler.js';

@@ -2,8 +2,7 @@
  * Parses request bodies. They are checked without a schema, so that every error states where, what was expected and what was
  * received. Nodes have the names of the stream's files if `nodes` is given, else numbers.
  */
-import type { EventNodes } from '../data/index.js';
-import type { EventSide } from '../data/temporal/event-nodes.js';
+import type { EventNodes, EventSide } from '../data/temporal/event-nodes.js';
 import type { TemporalEvents } from '../graph/index.js';
 import { describe } from '../util/errors.js';
 

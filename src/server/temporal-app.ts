@@ -5,7 +5,7 @@
  */
 import { Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
-import type { EventNodes } from '../data/index.js';
+import type { EventNodes } from '../data/temporal/event-nodes.js';
 import type { OnlineScorer } from '../temporal/index.js';
 import { SkeinError } from '../util/errors.js';
 import { BadRequest, parseEvents, parseRecommendRequest, parseScoreRequest } from './bodies.js';

@@ -3,24 +3,18 @@
  * Needs Node.js; the codec of tensors is in `tensor`.
  */
 export type { DecodedTensors, SafetensorsMetadata } from '../tensor/safetensors.js';
-export type { ColumnBlock } from './column-block.js';
 export { FileStore, type FileStoreOptions } from './file-store.js';
-export { type ColdStore, type HotColdOptions, type HotColdStats, HotColdStore } from './hot-cold-store.js';
+export { type HotColdOptions, type HotColdStats, HotColdStore } from './hot-cold-store.js';
 export { type MemoryPlan, type MemoryPlanOptions, planMemory } from './memory-plan.js';
-export { MemoryStore, type StoreShape } from './memory-store.js';
+export { MemoryStore } from './memory-store.js';
 export { type CustomOptimizer, registerOptimizer } from './optimizer-types.js';
 export * from './orderings/index.js';
-export {
-  type LocalRange,
-  PartitionBuffer,
-  type PartitionBufferOptions,
-} from './partition-buffer.js';
+export { PartitionBuffer, type PartitionBufferOptions } from './partition-buffer.js';
 export {
   PartitionBufferStore,
   type PartitionBufferStoreOptions,
 } from './partition-buffer-store.js';
 export { PartitionLayout } from './partition-layout.js';
-export type { ColumnInit } from './partition-transfer.js';
 export { recutTable } from './recut-table.js';
 export {
   BaseRowOptimizer,
@@ -35,7 +29,6 @@ export {
 } from './row-optimizer.js';
 export type { RowArray, RowReader, RowStore, StoreType } from './row-store.js';
 export {
-  type CheckpointParts,
   loadCheckpoint,
   loadModel,
   loadTensors,
@@ -43,6 +36,4 @@ export {
   saveModel,
   saveTensors,
 } from './safetensors-file.js';
-export { TableFiles } from './table-files.js';
-export type { ColumnType, TableColumn, TableManifest } from './table-manifest.js';
 export * from './tables.js';

@@ -1,13 +1,5 @@
 /** Trained tables: in memory, through a partition buffer, on a device. */
 export { BufferedColumn, BufferedEmbeddings, BufferedTable } from './buffered-table.js';
 export { DeviceEmbeddings } from './device-embeddings.js';
-export { MemoryEmbeddings, type RowUpdate } from './memory-embeddings.js';
-export type {
-  DurableRows,
-  Residency,
-  ResidentRange,
-  RowGradient,
-  RunTable,
-  Tile,
-  TrainedRows,
-} from './trained-rows.js';
+export { MemoryEmbeddings } from './memory-embeddings.js';
+export type { DurableRows, Residency, RunTable, TrainedRows } from './trained-rows.js';

@@ -5,7 +5,9 @@
  * event depends on the ones before, so an update is a pass of the model: `advance` commits pending events in batches, as training
  * did. A score uses the memory as it is; call `advance()` first to make it current.
  */
-import type { Appended, TemporalEvents, TemporalGraph } from '../graph/index.js';
+
+import type { TemporalEvents, TemporalGraph } from '../graph/index.js';
+import type { Appended } from '../graph/temporal-graph.js';
 import type { TemporalNeighborSampler } from '../sample/index.js';
 import { checkInteger, checkNumber, expected, ShapeError, ValueError } from '../util/errors.js';
 import { checkOptionNames } from '../util/option-names.js';

@@ -1,7 +1,7 @@
 /** What a run's directory holds, without opening its table or dataset: task, progress, checkpoints, last metrics. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { TableManifest } from '../storage/index.js';
+import type { TableManifest } from '../storage/table-manifest.js';
 import type { TemporalConfig } from '../temporal/index.js';
 import { readConfigFile } from './config/config-file.js';
 import type { SkeinConfig } from './config/index.js';

@@ -10,7 +10,6 @@ export {
   type Cursor,
   type Durable,
   type HeldOut,
-  type ItemName,
   type Metrics,
   type Position,
   type SplitName,
@@ -22,17 +21,10 @@ export * from './tasks/events/index.js';
 export * from './tasks/graph/batch/index.js';
 export { GraphTask, type GraphTaskOptions } from './tasks/graph/graph-task.js';
 export * from './tasks/graph/index.js';
-export {
-  type EncodedNodes,
-  Encoder,
-  GeneralEncoder,
-  type GeneralEncoderOptions,
-  type NodeInputs,
-} from './tasks/graph/model/encoder.js';
+export { Encoder, GeneralEncoder } from './tasks/graph/model/encoder.js';
 export { exportEncoderOnnx } from './tasks/graph/model/encoder-onnx.js';
 export { Featurizer } from './tasks/graph/model/featurizer.js';
 export { Model } from './tasks/graph/model/model.js';
-export { OptimizerSet } from './tasks/graph/model/optimizers.js';
 export type { OpenedGraphRun } from './tasks/graph/open-graph-run.js';
 export { LinkPredictionModel } from './tasks/links/link-prediction-model.js';
 export * from './tasks/nodes/index.js';

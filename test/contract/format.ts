@@ -6,9 +6,9 @@ import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { crc32 } from 'node:zlib';
-import type { NodeData } from 'skein/data';
 import { FormatError } from 'skein/util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { NodeData } from '#internal/data/node-data.js';
 
 export interface FormatContract {
   readonly name: string;

@@ -4,8 +4,9 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { PreparedDataset, type PreparedSplit, type PreprocessOptions, preprocess } from 'skein/data';
+import { PreparedDataset, type PreprocessOptions, preprocess } from 'skein/data';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { PreparedSplit } from '#internal/data/prepare/prepared-dataset.js';
 
 let folder = '';
 let count = 0;

@@ -1,7 +1,8 @@
 /** Cases of tables whose rows are distributed over workers. All ranks run a case together. */
 import assert from 'node:assert/strict';
-import { type Communicator, type NodeRange, RemoteRowStore } from 'skein/dist';
+import { type Communicator, RemoteRowStore } from 'skein/dist';
 import type { RowArray, StoreType } from 'skein/storage';
+import type { NodeRange } from '#internal/dist/partition/partition-data.js';
 import {
   blank,
   contractRows,

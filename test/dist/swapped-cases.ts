@@ -10,18 +10,17 @@ import { type Communicator, DistributedEmbeddings, WorkerGroup } from 'skein/dis
 import {
   BufferedEmbeddings,
   BufferedTable,
-  type ColumnInit,
   PartitionBuffer,
   PartitionLayout,
-  type ResidentRange,
   recutTable,
   rowAdagrad,
-  TableFiles,
-  type TableManifest,
-  type Tile,
   type TrainedRows,
 } from 'skein/storage';
 import { ownSlices } from '#internal/dist/stores/own-slices.js';
+import type { ColumnInit } from '#internal/storage/partition-transfer.js';
+import { TableFiles } from '#internal/storage/table-files.js';
+import type { TableManifest } from '#internal/storage/table-manifest.js';
+import type { ResidentRange, Tile } from '#internal/storage/trained-rows.js';
 import type { CommCase } from './communicator-contract.js';
 
 const width = 3;

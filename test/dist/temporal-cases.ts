@@ -6,7 +6,6 @@ import { createHash } from 'node:crypto';
 import {
   type Communicator,
   DistributedStore,
-  type Division,
   divideByPosition,
   NodeOwners,
   WorkerLoader,
@@ -17,6 +16,7 @@ import { Adam } from 'skein/nn';
 import { TemporalNeighborSampler } from 'skein/sample';
 import { GeneralModel, SharedMailBox, TemporalNegatives } from 'skein/temporal';
 import { manualSeed, randomState } from 'skein/tensor';
+import type { Division } from '#internal/dist/temporal/division.js';
 import type { StoreFactory } from '#internal/temporal/mailbox/state-store.js';
 import { partitionTemporal } from '#internal/temporal/partition/partition-temporal.js';
 import { families, makeEvents, numNodes, numUsers } from '../temporal/stream.js';

@@ -5,9 +5,10 @@
  */
 import assert from 'node:assert/strict';
 import { type Communicator, DistributedStore, NodeOwners } from 'skein/dist';
-import { SharedMailBox, type StateDelta } from 'skein/temporal';
+import { SharedMailBox } from 'skein/temporal';
 import { fromTypedArray, tensor } from 'skein/tensor';
 import { Random } from 'skein/util';
+import type { StateDelta } from '#internal/temporal/mailbox/rows.js';
 import type { TemporalCase } from './temporal-cases.js';
 import { digestBox } from './temporal-cases.js';
 

@@ -3,11 +3,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DistributedEmbeddings, SelfCommunicator, WorkerGroup } from 'skein/dist';
-import { MemoryEmbeddings, MemoryStore, PartitionLayout, rowSGD, TableFiles } from 'skein/storage';
+import { MemoryEmbeddings, MemoryStore, PartitionLayout, rowSGD } from 'skein/storage';
 import { afterAll, describe, expect, it } from 'vitest';
 import { ownSlices } from '#internal/dist/stores/own-slices.js';
 import { ShardEmbeddings } from '#internal/dist/stores/shard-embeddings.js';
 import { openShardedRows } from '#internal/dist/stores/sharded-rows.js';
+import { TableFiles } from '#internal/storage/table-files.js';
 
 const root = mkdtempSync(join(tmpdir(), 'skein-wrong-rows-'));
 afterAll(() => rmSync(root, { recursive: true, force: true }));

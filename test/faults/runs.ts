@@ -3,8 +3,10 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { preprocess } from 'skein/data';
-import { loadTensors, TableFiles, type TableManifest } from 'skein/storage';
+import { loadTensors } from 'skein/storage';
 import { Random } from 'skein/util';
+import { TableFiles } from '#internal/storage/table-files.js';
+import type { TableManifest } from '#internal/storage/table-manifest.js';
 import { jodieText, modelFiles } from '../train/temporal-files.js';
 
 export const kinds = ['links-memory', 'links-buffer', 'nodes-sampled', 'nodes-whole', 'events-tgn'] as const;

@@ -2,7 +2,9 @@
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import { loadTensors, TableFiles, type TableManifest } from 'skein/storage';
+import { loadTensors } from 'skein/storage';
+import { TableFiles } from '#internal/storage/table-files.js';
+import type { TableManifest } from '#internal/storage/table-manifest.js';
 import { launch } from '../dist/launch.js';
 import { skein } from '../programs.js';
 

@@ -1,10 +1,8 @@
 /** Decoders: scores against plain formulas, every method, the fused loss against the general one, custom classes. */
 import {
   Comparator,
-  type Comparison,
   ComplEx,
   CosineCompare,
-  type DecoderInput,
   type DecoderMethod,
   DistMult,
   DotDecoder,
@@ -35,9 +33,11 @@ import {
 } from 'skein/tensor';
 import { describe, expect, it } from 'vitest';
 import { type EdgeDecoderName, edgeDecoder } from '#internal/gnn/decoders/decoders.js';
+import type { DecoderInput } from '#internal/gnn/decoders/edge-decoder.js';
 import { edgeInput } from '#internal/gnn/decoders/edge-input.js';
 import { linkLoss } from '#internal/gnn/decoders/link-loss.js';
 import { negativeMask } from '#internal/gnn/ops/chunked-softmax-loss.js';
+import type { Comparison } from '#internal/gnn/ops/scores.js';
 
 const dim = 6;
 const edges = { src: [0, 3, 4, 1, 2], dst: [1, 2, 5, 0, 6], rel: Int32Array.of(0, 2, 1, 1, 0) };

@@ -13,9 +13,9 @@ import {
   type Tensor,
   tensor,
 } from 'skein/tensor';
-import { FilterIndex } from 'skein/train';
 import { describe, expect, it } from 'vitest';
 import { RankCounter, type RankCounts } from '#internal/gnn/rank-counter.js';
+import { FilterIndex } from '#internal/train/tasks/links/filter-index.js';
 
 class Manhattan extends Comparator {
   pairs(a: Tensor, b: Tensor): Tensor {

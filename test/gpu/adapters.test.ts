@@ -2,10 +2,10 @@
  * Kinds of adapters: the null back end checks every program without computing, and several callers share one driver.
  */
 
-import { type GpuDevice, type GpuProgram, openGpuDevice } from 'skein/gpu';
+import { type GpuDevice, openGpuDevice } from 'skein/gpu';
 import { DeviceError } from 'skein/util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { allPrograms, bindings } from '#internal/gpu/device/program.js';
+import { allPrograms, bindings, type GpuProgram } from '#internal/gpu/device/program.js';
 
 // First in the file: the driver is chosen when a process opens its first device.
 it('several callers open devices at the same time', async () => {

@@ -10,7 +10,6 @@ import {
   parseNpz,
   parseSafetensors,
   TensorView,
-  type ViewArray,
   type ViewDType,
   writeArrow,
   writeNpy,
@@ -19,6 +18,7 @@ import {
 } from 'skein/interop';
 import { SkeinError } from 'skein/util';
 import { describe, expect, it } from 'vitest';
+import type { ViewArray } from '#internal/interop/view-dtype.js';
 
 type Views = Record<string, TensorView>;
 

@@ -6,15 +6,9 @@ import { mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { MessageChannel } from 'node:worker_threads';
-import {
-  MemoryStore,
-  PartitionBuffer,
-  PartitionLayout,
-  rowAdagrad,
-  rowAdam,
-  TableFiles,
-} from 'skein/storage';
+import { MemoryStore, PartitionBuffer, PartitionLayout, rowAdagrad, rowAdam } from 'skein/storage';
 import { asyncKernels, type Kernels, unshared } from '#internal/native/index.js';
+import { TableFiles } from '#internal/storage/table-files.js';
 import { byPosition, kernelCalls } from './kernel-calls.js';
 
 type Resizable = new (

@@ -1,11 +1,11 @@
 /** The HTTP server over a temporal model: every route, every invalid request, and the hosts it answers to. */
 import { request } from 'node:http';
 import { networkInterfaces } from 'node:os';
-import type { EventNodes } from 'skein/data';
 import { TemporalGraph } from 'skein/graph';
 import { TemporalNeighborSampler } from 'skein/sample';
 import { OnlineScorer, SharedMailBox, TemporalRuntime } from 'skein/temporal';
 import { afterEach, describe, expect, test } from 'vitest';
+import type { EventNodes } from '#internal/data/temporal/event-nodes.js';
 import { type RunningServer, serveTemporal } from '#internal/server/serve-temporal.js';
 import { temporalApp } from '#internal/server/temporal-app.js';
 import { makeEvents, makeRig, numNodes, numUsers, width } from '../temporal/stream.js';

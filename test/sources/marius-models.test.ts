@@ -17,9 +17,9 @@ import {
   Trainer,
 } from 'skein/marius';
 import { fromTypedArray, type Tensor, zeros } from 'skein/tensor';
-import { OptimizerSet } from 'skein/train';
 import { expect, test } from 'vitest';
 import { ConcatFeaturizer } from '#internal/train/tasks/graph/model/featurizer.js';
+import { OptimizerSet } from '#internal/train/tasks/graph/model/optimizers.js';
 import { scratch } from '../train/tiny.js';
 import { type Line, lines, marius, nextBatch, validationBatch } from './marius-fixture.js';
 

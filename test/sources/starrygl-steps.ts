@@ -1,6 +1,7 @@
 /** The model and the update step of the programs in starrygl-mailbox.test.ts, the same in every process. */
-import { GeneralModel, type SharedMailBox, type StateDelta, type TemporalBatch } from 'skein/temporal';
+import { GeneralModel, type SharedMailBox, type TemporalBatch } from 'skein/temporal';
 import { manualSeed, noGrad, zeros } from 'skein/tensor';
+import type { StateDelta } from '#internal/temporal/mailbox/rows.js';
 import { tgnFile, width } from '../temporal/stream.js';
 
 export const batchSize = 15;

@@ -1,9 +1,11 @@
 /** Edited manifests are rejected, with an error that names the problem, before a file is changed. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { PartitionLayout, recutTable, TableFiles, type TableManifest } from 'skein/storage';
+import { PartitionLayout, recutTable } from 'skein/storage';
 import { FormatError, SkeinError } from 'skein/util';
 import { expect, it } from 'vitest';
+import { TableFiles } from '#internal/storage/table-files.js';
+import type { TableManifest } from '#internal/storage/table-manifest.js';
 import { scratchFolder, table45 } from './tables.js';
 
 const folder = scratchFolder();

@@ -1,7 +1,9 @@
 /** Hot rows in memory over other tables: what is found, what is read, what is kept, for any budget. */
-import { type ColdStore, HotColdStore, MemoryStore } from 'skein/storage';
+
+import { HotColdStore, MemoryStore } from 'skein/storage';
 import { StateError } from 'skein/util';
 import { describe, expect, it } from 'vitest';
+import type { ColdStore } from '#internal/storage/hot-cold-store.js';
 
 const rows = 100;
 const width = 4;

@@ -4,8 +4,9 @@ import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { TableFiles, type TableManifest } from 'skein/storage';
 import { expect, test } from 'vitest';
+import { TableFiles } from '#internal/storage/table-files.js';
+import type { TableManifest } from '#internal/storage/table-manifest.js';
 import { program, root } from '../programs.js';
 import { scratchFolder, wholeColumn } from './tables.js';
 

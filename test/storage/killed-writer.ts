@@ -4,13 +4,9 @@
  */
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import {
-  PartitionBuffer,
-  PartitionLayout,
-  planEdgeBuckets,
-  TableFiles,
-  type TableManifest,
-} from 'skein/storage';
+import { PartitionBuffer, PartitionLayout, planEdgeBuckets } from 'skein/storage';
+import { TableFiles } from '#internal/storage/table-files.js';
+import type { TableManifest } from '#internal/storage/table-manifest.js';
 
 const folder = process.argv[2];
 const saved = join(folder, 'manifest.json');

@@ -8,9 +8,9 @@ import {
   PartitionLayout,
   planEdgeBuckets,
   planMemory,
-  TableFiles,
 } from 'skein/storage';
 import { describe, expect, test } from 'vitest';
+import { TableFiles } from '#internal/storage/table-files.js';
 import { formatBytes } from '#internal/util/size.js';
 import { column, scratchFolder } from './tables.js';
 

@@ -1,14 +1,10 @@
 /** Buffer orderings: golden swap counts, every bucket once, one partition at a time, the same plan for the same key. */
 import fc from 'fast-check';
-import {
-  type BufferPlan,
-  type EdgeBucketOptions,
-  type EdgeBucketOrdering,
-  planEdgeBuckets,
-} from 'skein/storage';
+import { type EdgeBucketOptions, type EdgeBucketOrdering, planEdgeBuckets } from 'skein/storage';
 import { describe, expect, test } from 'vitest';
 import { countSwaps } from '#internal/storage/orderings/assign.js';
 import { betaSwaps, swapLowerBound } from '#internal/storage/orderings/beta.js';
+import type { BufferPlan } from '#internal/storage/orderings/edge-buckets.js';
 import { planNodePartitions } from '#internal/storage/orderings/node-partitions.js';
 
 const plan = (ordering: EdgeBucketOrdering, partitions: number, capacity: number, more = {}): BufferPlan =>

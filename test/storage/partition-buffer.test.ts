@@ -1,9 +1,10 @@
 /** The partition buffer: the reference sequence of swaps, rows and ids, write-back, and what happens when IO fails. */
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import fc from 'fast-check';
-import { PartitionBuffer, PartitionLayout, planEdgeBuckets, TableFiles } from 'skein/storage';
+import { PartitionBuffer, PartitionLayout, planEdgeBuckets } from 'skein/storage';
 import { FormatError, StateError } from 'skein/util';
 import { describe, expect, test } from 'vitest';
+import { TableFiles } from '#internal/storage/table-files.js';
 import { column, countingInit, scratchFolder, table45, valueAt, wholeColumn } from './tables.js';
 
 const folder = scratchFolder();

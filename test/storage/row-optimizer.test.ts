@@ -7,10 +7,10 @@ import {
   rowAdagrad,
   rowAdam,
   rowSGD,
-  TableFiles,
 } from 'skein/storage';
 import { fromArray } from 'skein/tensor';
 import { describe, expect, test } from 'vitest';
+import { TableFiles } from '#internal/storage/table-files.js';
 import { countingInit, scratchFolder } from './tables.js';
 
 const folder = scratchFolder();

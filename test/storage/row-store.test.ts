@@ -11,10 +11,10 @@ import {
   PartitionLayout,
   type RowArray,
   type StoreType,
-  TableFiles,
 } from 'skein/storage';
 import { FormatError, StateError } from 'skein/util';
 import { describe, expect, test } from 'vitest';
+import { TableFiles } from '#internal/storage/table-files.js';
 import {
   blank,
   type OpenedStore,

@@ -2,15 +2,11 @@
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  type ColumnInit,
-  PartitionLayout,
-  recutTable,
-  type TableColumn,
-  TableFiles,
-  type TableManifest,
-} from 'skein/storage';
+import { PartitionLayout, recutTable } from 'skein/storage';
 import { afterAll, expect, it } from 'vitest';
+import type { ColumnInit } from '#internal/storage/partition-transfer.js';
+import { TableFiles } from '#internal/storage/table-files.js';
+import type { TableColumn, TableManifest } from '#internal/storage/table-manifest.js';
 
 const root = mkdtempSync(join(tmpdir(), 'skein-shared-table-'));
 afterAll(() => rmSync(root, { recursive: true }));

@@ -2,9 +2,11 @@
 import { constants } from 'node:fs';
 import { mkdir, open, readdir, readFile, truncate, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { PartitionLayout, TableFiles, type TableManifest } from 'skein/storage';
+import { PartitionLayout } from 'skein/storage';
 import { FormatError, StorageError } from 'skein/util';
 import { describe, expect, test } from 'vitest';
+import { TableFiles } from '#internal/storage/table-files.js';
+import type { TableManifest } from '#internal/storage/table-manifest.js';
 import { column, countingInit, scratchFolder, table45, valueAt, wholeColumn } from './tables.js';
 
 const folder = scratchFolder();

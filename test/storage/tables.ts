@@ -2,8 +2,11 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type ColumnInit, PartitionLayout, type TableColumn, TableFiles } from 'skein/storage';
+import { PartitionLayout } from 'skein/storage';
 import { afterAll } from 'vitest';
+import type { ColumnInit } from '#internal/storage/partition-transfer.js';
+import { TableFiles } from '#internal/storage/table-files.js';
+import type { TableColumn } from '#internal/storage/table-manifest.js';
 
 /** A function that gives a new path in a folder that is removed after the tests. */
 export function scratchFolder(): () => Promise<string> {

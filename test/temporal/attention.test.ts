@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { getThreads, setThreads } from 'skein/native';
 import { TemporalHop } from 'skein/sample';
-import { type AttentionInput, TemporalAttentionLayer } from 'skein/temporal';
+import { TemporalAttentionLayer } from 'skein/temporal';
 import {
   backward,
   type FloatDType,
@@ -16,6 +16,7 @@ import {
 } from 'skein/tensor';
 import { Random } from 'skein/util';
 import { describe, expect, it } from 'vitest';
+import type { AttentionInput } from '#internal/temporal/layers/attention-layer.js';
 import { temporalAttention } from '#internal/temporal/layers/attention-op.js';
 import {
   expectClose,

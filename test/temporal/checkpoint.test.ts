@@ -1,8 +1,9 @@
 /** Checkpoints: scores continue with the same bits, and a missing array is an error. */
 import { Adam } from 'skein/nn';
-import { GeneralModel, type MailBoxSnapshot, TemporalRuntime } from 'skein/temporal';
+import { GeneralModel, TemporalRuntime } from 'skein/temporal';
 import { manualSeed, randomState, setRandomState } from 'skein/tensor';
 import { describe, expect, test } from 'vitest';
+import type { MailBoxSnapshot } from '#internal/temporal/mailbox/snapshot.js';
 import { makeEvents, makeRig, type Rig, tgnFile } from './stream.js';
 
 const dropout = 'train: [{ epoch: 1, batch_size: 10, dropout: 0.3, att_dropout: 0.3 }]';

@@ -1,8 +1,9 @@
 /** One result, whatever does the work: any number of slices of a batch, any number of threads. */
 import { getThreads, setThreads } from 'skein';
-import type { StateDelta, TemporalBatch } from 'skein/temporal';
+import type { TemporalBatch } from 'skein/temporal';
 import { noGrad } from 'skein/tensor';
 import { afterEach, describe, expect, test } from 'vitest';
+import type { StateDelta } from '#internal/temporal/mailbox/rows.js';
 import { families, makeEvents, makeRig, type Rig } from './stream.js';
 
 /** Returns the delta of the events of one slice. */

@@ -3,12 +3,13 @@
 import { readFileSync } from 'node:fs';
 import { bceWithLogits } from 'skein/nn';
 import { TemporalHop } from 'skein/sample';
-import { GeneralModel, NodeClassifier, type TemporalBatch, type TemporalConfig } from 'skein/temporal';
+import { GeneralModel, type TemporalBatch, type TemporalConfig } from 'skein/temporal';
 import { add, backward, fromTypedArray, ones, type Tensor, zeros } from 'skein/tensor';
 import { ConfigError, Random } from 'skein/util';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { parseTemporalConfig } from '#internal/temporal/config/parse.js';
+import { NodeClassifier } from '#internal/temporal/models/node-classifier.js';
 import { expectFiniteDifferences } from '../nn/golden.js';
 import { smallBatch } from './small-batch.js';
 

@@ -1,7 +1,7 @@
 /** Values that PyTorch computed for temporal parts (test/golden/temporal-*.json, written by scripts/golden/temporal_updaters.py). */
 import { readFileSync } from 'node:fs';
-import type { MailBoxRows } from 'skein/temporal';
 import type { FloatDType, Tensor } from 'skein/tensor';
+import type { MailBoxRows } from '#internal/temporal/mailbox/rows.js';
 import { type Cases, pattern, type Recorded } from '../nn/golden.js';
 
 export function temporalGolden(name: string): Cases<Recorded> {

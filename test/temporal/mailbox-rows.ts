@@ -1,8 +1,9 @@
 /** Rows and changes of a small mailbox, for tests. */
 
-import { SharedMailBox, type StateDelta } from 'skein/temporal';
+import { SharedMailBox } from 'skein/temporal';
 import { fromTypedArray, type Tensor } from 'skein/tensor';
 import type { MemoryParam } from '#internal/temporal/mailbox/memory-param.js';
+import type { StateDelta } from '#internal/temporal/mailbox/rows.js';
 
 export const D = 3;
 export const param: MemoryParam = { type: 'node', dim_out: D, mailbox_size: 1 };

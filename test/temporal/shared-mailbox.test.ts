@@ -1,7 +1,8 @@
 import { TemporalHop } from 'skein/sample';
-import { SharedMailBox, type StateDelta } from 'skein/temporal';
+import { SharedMailBox } from 'skein/temporal';
 import { fromTypedArray } from 'skein/tensor';
 import { describe, expect, it } from 'vitest';
+import type { StateDelta } from '#internal/temporal/mailbox/rows.js';
 import { boxOf, D, delta, first, ints, param, type Row, rowsOf, times } from './mailbox-rows.js';
 
 describe('SharedMailBox: wrong use', () => {

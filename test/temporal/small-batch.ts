@@ -3,9 +3,10 @@
  * features. Nodes 0 … numNodes − 1, events at whole times with ties.
  */
 import { TemporalHop } from 'skein/sample';
-import type { MailBoxRows, TemporalBatch, TemporalConfig } from 'skein/temporal';
+import type { TemporalBatch, TemporalConfig } from 'skein/temporal';
 import { type FloatDType, randn } from 'skein/tensor';
 import { Random } from 'skein/util';
+import type { MailBoxRows } from '#internal/temporal/mailbox/rows.js';
 
 export interface SmallBatchOptions {
   readonly config: TemporalConfig;

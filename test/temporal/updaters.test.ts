@@ -4,7 +4,6 @@ import { TimeEncode } from 'skein/nn';
 import {
   GRUMemoryUpdater,
   IdentityMemoryUpdater,
-  type MailBoxRows,
   type MemoryUpdater,
   type MemoryUpdaterOptions,
   RNNMemoryUpdater,
@@ -12,6 +11,7 @@ import {
 } from 'skein/temporal';
 import { backward, type FloatDType, fromTypedArray, sum } from 'skein/tensor';
 import { describe, expect, test } from 'vitest';
+import type { MailBoxRows } from '#internal/temporal/mailbox/rows.js';
 import { dtypes, expectFiniteDifferences, expectRecorded, fill } from '../nn/golden.js';
 import { goldenFeatures, goldenRows, queryTimes, sizes, temporalGolden } from './golden.js';
 

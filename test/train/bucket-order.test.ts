@@ -3,9 +3,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { GraphBatcher, RandomNegativeSampler } from 'skein/marius';
-import { type EdgeSplit, RandomEdgeSampler } from 'skein/train';
+import { RandomEdgeSampler } from 'skein/train';
 import { describe, expect, it } from 'vitest';
-import { MemoryEdges } from '#internal/train/tasks/graph/storage/edge-splits.js';
+import { type EdgeSplit, MemoryEdges } from '#internal/train/tasks/graph/storage/edge-splits.js';
 import {
   edgeKeys,
   learned,

@@ -2,15 +2,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  BufferedColumn,
-  BufferedTable,
-  PartitionBuffer,
-  PartitionLayout,
-  rowSGD,
-  TableFiles,
-} from 'skein/storage';
+import { BufferedColumn, BufferedTable, PartitionBuffer, PartitionLayout, rowSGD } from 'skein/storage';
 import { expect, it } from 'vitest';
+import { TableFiles } from '#internal/storage/table-files.js';
 
 it('yields no tile of an empty partition', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'skein-empty-'));

@@ -2,9 +2,10 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { PreparedDataset } from 'skein/data';
-import { type BufferedTable, PartitionLayout, recutTable, type TableManifest } from 'skein/storage';
+import { type BufferedTable, PartitionLayout, recutTable } from 'skein/storage';
 import { initializeStorage, type SkeinConfig } from 'skein/train';
 import { expect, test } from 'vitest';
+import type { TableManifest } from '#internal/storage/table-manifest.js';
 import { randomRows, run, scratch, tinyConfig, writeDataset } from './tiny.js';
 
 const folder = scratch();

@@ -6,17 +6,11 @@ import {
   RandomNegativeSampler,
   RandomNodeSampler,
 } from 'skein/marius';
-import {
-  BufferedEmbeddings,
-  BufferedTable,
-  PartitionBuffer,
-  PartitionLayout,
-  rowSGD,
-  TableFiles,
-} from 'skein/storage';
+import { BufferedEmbeddings, BufferedTable, PartitionBuffer, PartitionLayout, rowSGD } from 'skein/storage';
 import { KHopNeighborSampler, type Negatives, RandomEdgeSampler } from 'skein/train';
 import { StateError, ValueError } from 'skein/util';
 import { describe, expect, test } from 'vitest';
+import { TableFiles } from '#internal/storage/table-files.js';
 import { MemoryEdges } from '#internal/train/tasks/graph/storage/edge-splits.js';
 import type { RandomNegativeSamplerOptions } from '#internal/train/tasks/links/negative-sampler.js';
 import { edgeKeys, memoryStorage, randomRows, scratch } from './tiny.js';

@@ -2,7 +2,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { NodeClassifier, TemporalRuntime } from 'skein/temporal';
+import { TemporalRuntime } from 'skein/temporal';
 import {
   Output,
   openRun,
@@ -13,6 +13,7 @@ import {
 } from 'skein/train';
 import { Random } from 'skein/util';
 import { afterAll, describe, expect, it, vi } from 'vitest';
+import { NodeClassifier } from '#internal/temporal/models/node-classifier.js';
 import { evaluateRunLabels } from '#internal/train/tasks/events/run-labels.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'skein-labels-'));

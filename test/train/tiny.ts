@@ -10,15 +10,10 @@ import {
   loadTensors,
   MemoryEmbeddings,
   MemoryStore,
-  type RowUpdate,
-  TableFiles,
-  type TableManifest,
   type TrainedRows,
 } from 'skein/storage';
 import { manualSeed } from 'skein/tensor';
 import {
-  type EdgeSplit,
-  type InitializedStorage,
   initializeStorage,
   type Model,
   Output,
@@ -29,8 +24,12 @@ import {
 } from 'skein/train';
 import { Random } from 'skein/util';
 import { afterAll } from 'vitest';
+import type { RowUpdate } from '#internal/storage/memory-embeddings.js';
+import { TableFiles } from '#internal/storage/table-files.js';
+import type { TableManifest } from '#internal/storage/table-manifest.js';
 import { initializeBatches } from '#internal/train/tasks/graph/initialize-model.js';
-import { MemoryEdges } from '#internal/train/tasks/graph/storage/edge-splits.js';
+import { type EdgeSplit, MemoryEdges } from '#internal/train/tasks/graph/storage/edge-splits.js';
+import type { InitializedStorage } from '#internal/train/tasks/graph/storage/initialize-storage.js';
 
 /** A function that gives a new path in a folder that is removed after the tests. */
 export function scratch(): () => string {

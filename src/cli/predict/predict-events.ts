@@ -5,8 +5,7 @@
  */
 import { readRecords } from '../../data/formats/delimited.js';
 import { columnIndex, findTextLayout } from '../../data/formats/text-layout.js';
-import type { EventNodes } from '../../data/index.js';
-import type { EventSide } from '../../data/temporal/event-nodes.js';
+import type { EventNodes, EventSide } from '../../data/temporal/event-nodes.js';
 import { makeFolder } from '../../storage/make-folder.js';
 import { type OpenedEventRun, Output, onlineScorer } from '../../train/index.js';
 import { FormatError, ValueError } from '../../util/errors.js';

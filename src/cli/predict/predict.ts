@@ -3,7 +3,8 @@
  * classes or encoder output for nodes that are not in the graph.
  */
 import { join } from 'node:path';
-import { exportTable, type NameTable } from '../../data/index.js';
+import { exportTable } from '../../data/index.js';
+import type { NameTable } from '../../data/prepare/name-table.js';
 import { readNewNodes } from '../../data/prepare/new-nodes.js';
 import { newNodeFeatures } from '../../predict/encode-new-nodes.js';
 import { encodeNewNodes, predictLinks, predictNodes } from '../../predict/index.js';

@@ -6,7 +6,8 @@
  */
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { PreparedDataset, type PreparedStats, prepareDataset } from '../../data/index.js';
+import { PreparedDataset, prepareDataset } from '../../data/index.js';
+import type { PreparedStats } from '../../data/prepare/dataset-yaml.js';
 import { preparedFolder } from '../../data/prepare/prepare-dataset.js';
 import { nativeStatus } from '../../native/index.js';
 import {

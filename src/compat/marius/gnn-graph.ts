@@ -6,7 +6,8 @@
  */
 import type { Block } from '../../graph/index.js';
 import type { DenseSide } from '../../sample/dense-sample.js';
-import { DenseSample, type LayerGraph } from '../../sample/index.js';
+import { DenseSample } from '../../sample/index.js';
+import type { LayerGraph } from '../../sample/layer-graph.js';
 import type { EdgeList } from '../../sample/one-hop-sampler.js';
 import type { Tensor } from '../../tensor/index.js';
 import { expected, ShapeError, StateError } from '../../util/errors.js';

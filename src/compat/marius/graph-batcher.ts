@@ -2,7 +2,6 @@
 import { asTensor } from '../../storage/memory-embeddings.js';
 import {
   BatchSource,
-  type BatchSourceOptions,
   type GraphStorage,
   type Position,
   type SplitName,
@@ -11,6 +10,7 @@ import {
   type TrainingNeighborSampler,
   type TrainingNodeSampler,
 } from '../../train/index.js';
+import type { BatchSourceOptions } from '../../train/tasks/graph/batch/batch-source.js';
 import { StateError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import { Batch, listsOf } from './batch.js';

@@ -9,8 +9,8 @@ export {
   Regularizer,
   RelationOperator,
 } from '../../gnn/index.js';
-export type { NeighborSamplingStrategy, NodeNeighbors } from '../../sample/index.js';
-export type { EdgeList } from '../../sample/one-hop-sampler.js';
+export type { NeighborSamplingStrategy } from '../../sample/index.js';
+export type { EdgeList, NodeNeighbors } from '../../sample/one-hop-sampler.js';
 export {
   FileStore as FlatFile,
   MemoryStore as InMemory,

@@ -3,13 +3,8 @@
  * facade over `Graph` and `OneHopSampler`; sorted lists are made on each call.
  */
 import { Graph } from '../../graph/index.js';
-import {
-  type NeighborSamplingStrategy,
-  type NodeNeighbors,
-  OneHopSampler,
-  type SampleTime,
-} from '../../sample/index.js';
-import type { EdgeList } from '../../sample/one-hop-sampler.js';
+import { type NeighborSamplingStrategy, OneHopSampler, type SampleTime } from '../../sample/index.js';
+import type { EdgeList, NodeNeighbors } from '../../sample/one-hop-sampler.js';
 import { expected, ShapeError, StateError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 

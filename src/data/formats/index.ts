@@ -1,11 +1,7 @@
 /** Readers of file formats. */
 export { type EdgeList, readEdgeList } from './edge-list.js';
 export type { EdgeListOptions } from './edge-list-options.js';
-export {
-  type EntityData,
-  type EntityFiles,
-  readEntityClassification,
-} from './entity-classification.js';
+export { type EntityData, readEntityClassification } from './entity-classification.js';
 export { MatFile, readMat } from './matlab.js';
 export { readNTriples } from './n-triples.js';
 export { readNpy } from './npy.js';

@@ -1,7 +1,6 @@
 /** Event files. */
 export type { EventColumnNames } from './csv-layout.js';
 export type { TemporalFormat } from './event-files.js';
-export type { EventNodes, EventSide } from './event-nodes.js';
 export type { OnReadProgress, ReadProgress } from './event-table.js';
 export {
   loadTemporalDataset,
@@ -13,7 +12,6 @@ export {
   type PartitionSaveOptions,
   partitionLoad,
   partitionSave,
-  type RowSplit,
   type StreamPartitionData,
 } from './partition-files.js';
 export { type ReadTemporalOptions, readTemporal } from './read-temporal.js';

@@ -11,13 +11,13 @@ import { join } from 'node:path';
 import { splitByTime, TemporalGraph } from '../../graph/index.js';
 import { kernels, type TypedArray } from '../../native/index.js';
 import { storageError, writeFileAtomic } from '../../storage/atomic-file.js';
-import type { PartitionAlgorithm, PartitionStats } from '../../temporal/index.js';
+import type { PartitionAlgorithm } from '../../temporal/index.js';
 import {
   eventsOfPartition,
   nodesOfPartition,
   partitionTemporal,
 } from '../../temporal/partition/partition-temporal.js';
-import type { TemporalPartition } from '../../temporal/partition/types.js';
+import type { PartitionStats, TemporalPartition } from '../../temporal/partition/types.js';
 import { decodeSafetensors, encodeSafetensors, fromTypedArray, type Tensor } from '../../tensor/index.js';
 import { checkInteger, expected, FormatError, ShapeError, ValueError } from '../../util/errors.js';
 import { launchedBy } from '../../util/launched-by.js';

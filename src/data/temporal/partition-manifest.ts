@@ -7,7 +7,8 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { kernels } from '../../native/index.js';
 import { readWholeFile, writeFileAtomic } from '../../storage/atomic-file.js';
-import type { PartitionAlgorithm, PartitionStats } from '../../temporal/index.js';
+import type { PartitionAlgorithm } from '../../temporal/index.js';
+import type { PartitionStats } from '../../temporal/partition/types.js';
 import { partitionAlgorithms } from '../../temporal/partition/types.js';
 import { checkInteger, expected, FormatError, StorageError, ValueError } from '../../util/errors.js';
 

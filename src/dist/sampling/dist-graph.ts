@@ -10,7 +10,7 @@
  * const sampler = new DistNeighborSampler([15, 10], { inputNodeFeatures: { x: features } });
  * for (const blocks of new DataLoader(graph, trainIds, sampler, { batchSize: 1000 })) …
  */
-import type { BlockParent } from '../../graph/index.js';
+import type { BlockParent } from '../../graph/block.js';
 import { cast, type Tensor } from '../../tensor/index.js';
 import { unscoped } from '../../tensor/scope.js';
 import { expected, ShapeError, ValueError } from '../../util/errors.js';

@@ -8,7 +8,7 @@
  * weights) / workers, and 4 bytes per node.
  */
 import type { DrawnRelations } from '../../sample/dense-sample.js';
-import type { HopSources } from '../../sample/index.js';
+import type { HopSources } from '../../sample/hop-source.js';
 import type { EdgeList } from '../../sample/one-hop-sampler.js';
 import { expected, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';

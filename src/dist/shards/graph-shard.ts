@@ -6,7 +6,8 @@
  * `edgePositions` are their positions among all edges of the manager, ascending.
  */
 
-import type { Adjacency, ShardInfo } from '../../graph/index.js';
+import type { ShardInfo } from '../../graph/fn.js';
+import type { Adjacency } from '../../graph/index.js';
 import { kernels } from '../../native/index.js';
 
 /** Edges by source: `dst` are destination rows of the manager, `positions` are positions in the shard. */

@@ -3,10 +3,9 @@ export { constructFullGraph, constructHeteroGraph, type FullGraphOptions } from 
 export { constructHeteroMfgs, constructMfgs } from './construct-mfgs.js';
 export { DistributedBlock } from './distributed-block.js';
 export { type DistributedEdges, DistributedGraph } from './distributed-graph.js';
-export { GraphShard, type ShardOutEdges } from './graph-shard.js';
+export { GraphShard } from './graph-shard.js';
 export { GraphShardManager } from './graph-shard-manager.js';
 export { HeteroDistributedGraph, HeteroGraphShardManager } from './hetero-graph-shard-manager.js';
 export { planShardMemory, type ShardMemoryPlan } from './plan-memory.js';
-export { RowLink } from './row-link.js';
 export type { ShardMode } from './shard-rows.js';
 export type { ShardingOptions } from './sharding-options.js';

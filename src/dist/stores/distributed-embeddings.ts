@@ -16,20 +16,22 @@ import {
   BufferedTable,
   PartitionBuffer,
   PartitionLayout,
-  type ResidentRange,
-  type RowGradient,
   type RowOptimizer,
   type RunTable,
   type StoreType,
-  type TableFiles,
-  type TableManifest,
-  type Tile,
   type TrainedRows,
 } from '../../storage/index.js';
 import { asTensor } from '../../storage/memory-embeddings.js';
 import { checkIds, checkRange, checkValues } from '../../storage/row-store.js';
-import type { PartitionRange } from '../../storage/table-files.js';
-import { checkOneState, hostGradient } from '../../storage/trained-rows.js';
+import type { PartitionRange, TableFiles } from '../../storage/table-files.js';
+import type { TableManifest } from '../../storage/table-manifest.js';
+import {
+  checkOneState,
+  hostGradient,
+  type ResidentRange,
+  type RowGradient,
+  type Tile,
+} from '../../storage/trained-rows.js';
 import type { Tensor } from '../../tensor/index.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import type { Communicator } from '../comm/communicator.js';

@@ -1,7 +1,3 @@
 /** Tables whose rows are distributed over workers. */
 export { DistributedEmbeddings, type DistributedEmbeddingsOptions } from './distributed-embeddings.js';
-export {
-  type RemoteRowStats,
-  RemoteRowStore,
-  type RemoteRowStoreOptions,
-} from './remote-row-store.js';
+export { RemoteRowStore, type RemoteRowStoreOptions } from './remote-row-store.js';

@@ -1,5 +1,5 @@
 /** Copies the tiles of a table, reading each before it is requested. */
-import type { Tile } from '../../storage/index.js';
+import type { Tile } from '../../storage/trained-rows.js';
 import { InternalError } from '../../util/errors.js';
 
 /** Reads the next tile while the caller uses the last one. */

@@ -9,20 +9,14 @@
  */
 import { kernels } from '../../native/index.js';
 import { decodeColumn, encodeColumn } from '../../storage/column-bytes.js';
-import type {
-  DurableRows,
-  PartitionLayout,
-  RowGradient,
-  RowOptimizer,
-  TableFiles,
-  TableManifest,
-  Tile,
-  TrainedRows,
-} from '../../storage/index.js';
+import type { DurableRows, PartitionLayout, RowOptimizer, TrainedRows } from '../../storage/index.js';
 import { asTensor } from '../../storage/memory-embeddings.js';
 import { MemoryStore } from '../../storage/memory-store.js';
 import { checkIds } from '../../storage/row-store.js';
+import type { TableFiles } from '../../storage/table-files.js';
+import type { TableManifest } from '../../storage/table-manifest.js';
 import { columnRowBytes } from '../../storage/table-manifest.js';
+import type { RowGradient, Tile } from '../../storage/trained-rows.js';
 import { AllResident, hostGradient } from '../../storage/trained-rows.js';
 import type { Tensor } from '../../tensor/index.js';
 import { DTypeError, expected, FormatError } from '../../util/errors.js';

@@ -2,7 +2,9 @@
  * Files of a table that several workers write, each those of its own slices: saving, restoring and removing them. All
  * functions are collective.
  */
-import { recutTable, type TableFiles, type TableManifest } from '../../storage/index.js';
+import { recutTable } from '../../storage/index.js';
+import type { TableFiles } from '../../storage/table-files.js';
+import type { TableManifest } from '../../storage/table-manifest.js';
 import type { WorkerGroup } from '../group/worker-group.js';
 
 /** Lets every worker write its changes and makes them durable; afterwards all workers know the versions of all. */

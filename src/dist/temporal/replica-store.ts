@@ -8,7 +8,6 @@
  * the opt-in stale mode, after Hotspot Memory Sharing (MemShare, PVLDB 18(9), 2025).
  */
 import type { TypedArray } from '../../native/index.js';
-import type { SyncCounts } from '../../temporal/index.js';
 import type { PlainDelta } from '../../temporal/mailbox/check-delta.js';
 import { LocalStore } from '../../temporal/mailbox/local-store.js';
 import { LatestFinder } from '../../temporal/mailbox/merge.js';
@@ -17,6 +16,7 @@ import { readRows } from '../../temporal/mailbox/read-rows.js';
 import { disposeRows, type MailBoxRows } from '../../temporal/mailbox/rows.js';
 import { type StateName, type StateSizes, stateWidths } from '../../temporal/mailbox/state.js';
 import type { StateStore, WholeFeatures } from '../../temporal/mailbox/state-store.js';
+import type { SyncCounts } from '../../temporal/mailbox/sync-filter.js';
 import { SyncFilter } from '../../temporal/mailbox/sync-filter.js';
 import { NodeIndex } from '../../temporal/node-index.js';
 import { fromTypedArray } from '../../tensor/index.js';

@@ -5,10 +5,10 @@
  */
 import type { TemporalGraph } from '../../graph/index.js';
 import { BatchMaker, range, type SampledPairs } from '../../temporal/batch-maker.js';
-import type { TemporalBatch, TemporalBatches, TemporalLoaderOptions } from '../../temporal/index.js';
+import type { TemporalBatch, TemporalLoaderOptions } from '../../temporal/index.js';
 import { TemporalLoader } from '../../temporal/index.js';
 import { disposeRows } from '../../temporal/mailbox/rows.js';
-import type { EventBatch } from '../../temporal/steps.js';
+import type { EventBatch, TemporalBatches } from '../../temporal/steps.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import type { Communicator } from '../comm/communicator.js';
 import type { Division } from './division.js';

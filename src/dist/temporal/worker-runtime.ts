@@ -7,18 +7,13 @@
  * division by position every bit is independent of the number of workers.
  */
 import { clipGradNorm } from '../../nn/index.js';
-import type {
-  SharedMailBox,
-  StepResult,
-  TemporalBatch,
-  TemporalModel,
-  TemporalSteps,
-} from '../../temporal/index.js';
+import type { SharedMailBox, TemporalBatch, TemporalModel } from '../../temporal/index.js';
 import type { PlainDelta } from '../../temporal/mailbox/check-delta.js';
 import type { StateDelta } from '../../temporal/mailbox/rows.js';
 import { joinDeltas } from '../../temporal/mailbox/snapshot.js';
 import type { TemporalOutput } from '../../temporal/models/output.js';
 import type { TemporalRuntimeOptions } from '../../temporal/runtime.js';
+import type { StepResult, TemporalSteps } from '../../temporal/steps.js';
 import { finiteScores, type MailOptions, pairLoss, stateDelta } from '../../temporal/steps.js';
 import {
   backward,

@@ -12,13 +12,11 @@ export {
   TransE,
 } from './decoders.js';
 export {
-  type DecoderInput,
   type DecoderMethod,
   type Direction,
   EdgeDecoder,
   type EdgeDecoderOptions,
   type EdgeScores,
-  type Side,
 } from './edge-decoder.js';
 export {
   BCEAfterSigmoidLoss,
@@ -28,7 +26,6 @@ export {
   LossFunction,
   type LossFunctionOptions,
   type LossName,
-  type LossReduction,
   lossFunction,
   lossTypes,
   MSELoss,

@@ -2,14 +2,7 @@
 export { Adagrad, type AdagradOptions } from './adagrad.js';
 export { Adam, type AdamOptions, AdamW } from './adam.js';
 export { type ClipOptions, clipGradNorm, clipGradNormTensor, clipGradValue } from './clip.js';
-export {
-  type BaseOptions,
-  type Group,
-  type GroupInput,
-  Optimizer,
-  type OptimizerInput,
-  type ParameterState,
-} from './optimizer.js';
+export { type BaseOptions, Optimizer, type OptimizerInput } from './optimizer.js';
 export { type PlateauOptions, type PlateauState, ReduceLROnPlateau } from './plateau.js';
 export {
   CosineAnnealingLR,

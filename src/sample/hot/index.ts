@@ -1,14 +1,3 @@
 /** Rows that are requested often, and their assignment to workers. */
-export {
-  type DrawGraph,
-  type HotnessOptions,
-  type HotnessPolicy,
-  hotness,
-  hotnessPolicies,
-  type SampledGraph,
-} from './hotness.js';
-export {
-  type FeaturePartition,
-  type PartitionFeatureOptions,
-  partitionFeature,
-} from './partition-feature.js';
+export { type HotnessOptions, type HotnessPolicy, hotness, hotnessPolicies } from './hotness.js';
+export { type PartitionFeatureOptions, partitionFeature } from './partition-feature.js';

@@ -1,7 +1,2 @@
 /** Buffer orderings: pure functions from sizes and a seed to states and work per state. */
-export {
-  type BufferPlan,
-  type EdgeBucketOptions,
-  type EdgeBucketOrdering,
-  planEdgeBuckets,
-} from './edge-buckets.js';
+export { type EdgeBucketOptions, type EdgeBucketOrdering, planEdgeBuckets } from './edge-buckets.js';

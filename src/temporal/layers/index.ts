@@ -1,8 +1,4 @@
 /** Layers over sampled events. */
-export {
-  type AttentionInput,
-  TemporalAttentionLayer,
-  type TemporalAttentionLayerOptions,
-} from './attention-layer.js';
-export { EdgePredictor, type ScoredRoots } from './edge-predictor.js';
+export { TemporalAttentionLayer, type TemporalAttentionLayerOptions } from './attention-layer.js';
+export { EdgePredictor } from './edge-predictor.js';
 export { IdentityLayer, JodieTimeLayer } from './identity-layer.js';

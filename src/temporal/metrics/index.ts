@@ -1,11 +1,3 @@
 /** Metrics of link prediction. */
-export { LinkMetrics, type LinkMetricsOptions, type LinkMetricValues } from './link-metrics.js';
-export {
-  averagePrecision,
-  hitsAtK,
-  meanReciprocalRank,
-  rocAuc,
-  type Scores,
-  type Separation,
-  separation,
-} from './ranking.js';
+export { LinkMetrics, type LinkMetricsOptions } from './link-metrics.js';
+export { averagePrecision, hitsAtK, meanReciprocalRank, rocAuc, type Scores, separation } from './ranking.js';

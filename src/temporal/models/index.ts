@@ -6,11 +6,9 @@ export {
   type EvolveGCNOptions,
   GConvGRU,
   GConvLSTM,
-  type LSTMState,
   type Snapshot,
   type SnapshotKind,
   SnapshotModel,
-  type SnapshotStep,
   type SnapshotsOptions,
   snapshotKind,
   snapshotsOf,
@@ -18,6 +16,5 @@ export {
 } from '../snapshots/index.js';
 export { GeneralModel, type GeneralModelSizes } from './general-model.js';
 export { type TemporalModelKind, temporalModelKind } from './model-kind.js';
-export { NodeClassifier } from './node-classifier.js';
 export type { MemoryOutput, TemporalOutput } from './output.js';
 export { registerTemporalModel } from './registry.js';

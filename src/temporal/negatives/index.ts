@@ -1,6 +1,5 @@
 /** Negatives: other destinations for events. */
 export {
-  type DrawOptions,
   type NegativeStrategy,
   TemporalNegatives,
   type TemporalNegativesOptions,

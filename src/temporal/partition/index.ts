@@ -1,2 +1,2 @@
 /** Partitions of event streams for several workers. */
-export type { PartitionAlgorithm, PartitionStats } from './types.js';
+export type { PartitionAlgorithm } from './types.js';

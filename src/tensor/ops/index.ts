@@ -3,7 +3,7 @@ export { add, div, eq, ge, gt, le, lt, maximum, minimum, mul, ne, pow, sub } fro
 export { timeEncode } from './cells.js';
 export type { TensorLike } from './common.js';
 export { crossEntropyTotal } from './cross-entropy.js';
-export { type DropoutDraws, dropout } from './dropout.js';
+export { dropout } from './dropout.js';
 export {
   clone,
   concat,
@@ -32,7 +32,7 @@ export {
   sum,
   variance,
 } from './reduce.js';
-export { type GatherOptions, gatherRows, type Ids, scatterAddRows, segmentReduce } from './rows.js';
+export { gatherRows, type Ids, scatterAddRows, segmentReduce } from './rows.js';
 export { cast, clamp, where } from './select.js';
 export { logSoftmax, softmax } from './softmax.js';
 export {

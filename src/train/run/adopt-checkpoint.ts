@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { copyFile, mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { writeFileAtomic } from '../../storage/atomic-file.js';
-import type { TableManifest } from '../../storage/index.js';
+import type { TableManifest } from '../../storage/table-manifest.js';
 import { checkManifest } from '../../storage/table-manifest.js';
 import { StateError } from '../../util/errors.js';
 import { latestCheckpoint, modelFile, type RunRecord, readRecord } from './run-record.js';

@@ -16,7 +16,6 @@ export {
   registerMetric,
 } from './metric.js';
 export { Output } from './output.js';
-export { ProgressReporter, type ProgressReporterOptions, type ProgressState } from './progress-reporter.js';
-export { type MetricValues, Reporter } from './reporter.js';
-export type { TaskKind } from './run-record.js';
+export { ProgressReporter, type ProgressReporterOptions } from './progress-reporter.js';
+export { Reporter } from './reporter.js';
 export type { RunResult } from './run-session.js';

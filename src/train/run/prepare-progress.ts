@@ -1,5 +1,5 @@
 /** Progress of preparing a dataset: one stage of the output at a time, and events with --json. */
-import type { OnPrepareProgress } from '../../data/index.js';
+import type { OnPrepareProgress } from '../../data/prepare/graph-source.js';
 import type { Output, Stage } from './output.js';
 
 const stageNames = {

@@ -2,9 +2,10 @@
  * For tests: the data of each worker of a graph, made in memory from the partition of each node, and the mapping
  * between rows of workers and those of the whole graph.
  */
-import { PartitionBook, type PartitionData, type ShardEdgesAndFeatures } from 'skein/dist';
+import { PartitionBook, type PartitionData } from 'skein/dist';
 import type { Graph, HeteroGraph } from 'skein/graph';
 import { fromTypedArray, type Tensor, zeros } from 'skein/tensor';
+import type { ShardEdgesAndFeatures } from '#internal/dist/partition/partition-data.js';
 
 export interface Partitioned {
   readonly pd: PartitionData;

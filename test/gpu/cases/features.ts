@@ -1,8 +1,9 @@
 /** Group J: rows gathered through a cache on the device are the rows of the table, for any budget, width and type. */
-import { CGPUFeature, type FeatureArray, type FeatureType, type GpuDevice } from 'skein/gpu';
+import { CGPUFeature, type GpuDevice } from 'skein/gpu';
 import { TensorView } from 'skein/interop';
 import { fromTypedArray } from 'skein/tensor';
 import { DeviceError, DTypeError, Random, ShapeError, StateError, ValueError } from 'skein/util';
+import type { FeatureArray, FeatureType } from '#internal/gpu/feature/cold-rows.js';
 import { equal, ok, throws } from './assert.js';
 import type { GpuCase } from './case.js';
 

@@ -1,6 +1,7 @@
 /** Groups F and G: draws are uniform, and depend on seed, step and node alone. */
-import { GPUSampler, type GpuDevice, type HostSample } from 'skein/gpu';
+import { GPUSampler, type GpuDevice } from 'skein/gpu';
 import { NeighborSampler } from 'skein/sample';
+import type { HostSample } from '#internal/gpu/sampling/host-sample.js';
 import { equal, ok } from './assert.js';
 import type { GpuCase } from './case.js';
 import { equalBatches, sharedLeaves, skewedGraph, withSampler } from './sampling-graphs.js';

@@ -1,8 +1,10 @@
 /** Graphs and comparisons for the cases about sampling. */
-import { type CsrLike, GPUSampler, type GPUSamplerOptions, type GpuDevice } from 'skein/gpu';
+
+import { GPUSampler, type GPUSamplerOptions, type GpuDevice } from 'skein/gpu';
 import { Graph } from 'skein/graph';
 import { type Batch, NeighborSampler, type NeighborSamplerOptions } from 'skein/sample';
 import { Random } from 'skein/util';
+import type { CsrLike } from '#internal/gpu/sampling/csr-source.js';
 import { equal } from './assert.js';
 
 /**

@@ -6,18 +6,18 @@
 import {
   type Communicator,
   DistributedStore,
-  type Division,
   divideByOwner,
   divideByPosition,
   NodeOwners,
   ReplicaStore,
   SeparateStore,
-  type WorkerBatch,
   type WorkerGroup,
   WorkerLoader,
   WorkerRuntime,
 } from '../../../dist/index.js';
 import { streamPartitioner } from '../../../dist/partition/partition-graph.js';
+import type { Division } from '../../../dist/temporal/division.js';
+import type { WorkerBatch } from '../../../dist/temporal/worker-loader.js';
 import type { StreamSplit } from '../../../temporal/event-stream.js';
 import type { PartitionAlgorithm } from '../../../temporal/index.js';
 import { MailboxState } from '../../../temporal/mailbox/mailbox-state.js';

@@ -5,21 +5,18 @@ import { TemporalNeighborSampler } from '../../../sample/index.js';
 import type { StreamSplit } from '../../../temporal/event-stream.js';
 import {
   type NegativeStrategy,
-  type ScoringSteps,
   type SharedMailBox,
   type TemporalBatch,
-  type TemporalBatches,
   TemporalLoader,
   type TemporalLoaderOptions,
   TemporalNegatives,
   TemporalRuntime,
   type TemporalState,
-  type TemporalSteps,
 } from '../../../temporal/index.js';
 import { MailboxState } from '../../../temporal/mailbox/mailbox-state.js';
 import type { StoreFactory } from '../../../temporal/mailbox/state-store.js';
 import type { BatchNeeds, MadeTemporalModel } from '../../../temporal/models/model-kind.js';
-import type { EventBatch } from '../../../temporal/steps.js';
+import type { EventBatch, ScoringSteps, TemporalBatches, TemporalSteps } from '../../../temporal/steps.js';
 import { manualSeed } from '../../../tensor/index.js';
 import { StateError } from '../../../util/errors.js';
 import { placeOf, requiredKind } from './model-kind.js';

@@ -3,8 +3,8 @@
  * same timeline. Memory is reset at the beginning of an epoch and nowhere else.
  */
 
-import type { StateSnapshot, TemporalBatches } from '../../../temporal/index.js';
-import type { EventBatch } from '../../../temporal/steps.js';
+import type { EventBatch, TemporalBatches } from '../../../temporal/steps.js';
+import type { StateSnapshot } from '../../../temporal/temporal-state.js';
 import { type Tensor, tensor } from '../../../tensor/index.js';
 import { StateError } from '../../../util/errors.js';
 import { checkOptionNames } from '../../../util/option-names.js';

@@ -3,7 +3,8 @@
  * dynamic labels): two dense layers, fitted to the labelled events of training, chosen by those of validation.
  */
 import { Adam, bceWithLogits, crossEntropy } from '../../../nn/index.js';
-import { averagePrecision, NodeClassifier, rocAuc } from '../../../temporal/index.js';
+import { averagePrecision, rocAuc } from '../../../temporal/index.js';
+import { NodeClassifier } from '../../../temporal/models/node-classifier.js';
 import {
   backward,
   fromTypedArray,

@@ -3,7 +3,8 @@
  * buffer, or held by several workers together. Batches are edges or nodes with what was sampled for them.
  */
 
-import type { RunTable, TableManifest } from '../../../storage/index.js';
+import type { RunTable } from '../../../storage/index.js';
+import type { TableManifest } from '../../../storage/table-manifest.js';
 import { checkOptionNames } from '../../../util/option-names.js';
 import { noTimings, type StageTimings } from '../../run/timings.js';
 import type { Batches, HeldOut, Metrics, SavedState, SplitName, StepLoss, Task } from '../../task.js';

@@ -1,7 +1,3 @@
 /** From a configuration and a dataset to storage and models, and what can be done with a saved run. */
-export { type EncodableRun, encodeAllNodes } from './encoded-nodes.js';
-export {
-  type InitializedStorage,
-  type InitializeStorageOptions,
-  initializeStorage,
-} from './storage/initialize-storage.js';
+export { encodeAllNodes } from './encoded-nodes.js';
+export { type InitializeStorageOptions, initializeStorage } from './storage/initialize-storage.js';

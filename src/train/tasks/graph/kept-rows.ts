@@ -2,7 +2,8 @@
  * What a checkpoint keeps of trained rows, for every task that has some: the list of their files and the state of their
  * optimiser. Null in place of rows: the task has none.
  */
-import type { DurableRows, RowOptimizer, RowOptimizerState, TableManifest } from '../../../storage/index.js';
+import type { DurableRows, RowOptimizer, RowOptimizerState } from '../../../storage/index.js';
+import type { TableManifest } from '../../../storage/table-manifest.js';
 import type { SavedState } from '../../task.js';
 
 /** Part of the state of a task. */

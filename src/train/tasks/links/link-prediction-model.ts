@@ -2,15 +2,11 @@
  * Link prediction: an encoder gives rows of nodes, a decoder scores edges with them, true edges against corrupted ones.
  */
 
+import type { DecoderInput } from '../../../gnn/decoders/edge-decoder.js';
 import { edgeInput } from '../../../gnn/decoders/edge-input.js';
 import { linkLoss } from '../../../gnn/decoders/link-loss.js';
-import type {
-  DecoderInput,
-  EdgeDecoder,
-  LossFunction,
-  NegativeMask,
-  Regularizer,
-} from '../../../gnn/index.js';
+import type { EdgeDecoder, LossFunction, Regularizer } from '../../../gnn/index.js';
+import type { NegativeMask } from '../../../gnn/ops/chunked-softmax-loss.js';
 import { add, mul, noGrad, scope, type Tensor } from '../../../tensor/index.js';
 import { StateError } from '../../../util/errors.js';
 import { Random } from '../../../util/philox.js';

@@ -1,5 +1,5 @@
 /** Negative samplers: nodes that replace an end of an edge. Draws depend on (seed, epoch, step) of the batch alone. */
-import type { NegativeMask } from '../../../gnn/index.js';
+import type { NegativeMask } from '../../../gnn/ops/chunked-softmax-loss.js';
 import { kernels } from '../../../native/index.js';
 import type { EdgeList } from '../../../sample/one-hop-sampler.js';
 import type { Tensor } from '../../../tensor/index.js';

@@ -2,7 +2,8 @@
  * Ranks of a batch's edges among all nodes: the nodes pass by in tiles, and only counts are kept. True edges are left out
  * by exact lists. Queries are made where the model is; the counting is the CPU's. Decoders of one's own go through their `forward`, a block of nodes at a time.
  */
-import { type DecoderInput, EdgeDecoder } from '../../../gnn/index.js';
+import type { DecoderInput } from '../../../gnn/decoders/edge-decoder.js';
+import { EdgeDecoder } from '../../../gnn/index.js';
 import { RankCounter, type RankCounts } from '../../../gnn/rank-counter.js';
 import { fromTypedArray, gatherRows, noGrad, scope, slice, type Tensor } from '../../../tensor/index.js';
 import { DeviceError, StateError } from '../../../util/errors.js';

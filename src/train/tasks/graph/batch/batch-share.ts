@@ -3,7 +3,7 @@
  * the epoch, so that it is the same for any number of workers; then each keeps consecutive edges and the negatives of
  * their chunks. A share is scored in segments of equal chunks, because a decoder takes chunks of equal length.
  */
-import type { NegativeMask } from '../../../../gnn/index.js';
+import type { NegativeMask } from '../../../../gnn/ops/chunked-softmax-loss.js';
 import type { EdgeList } from '../../../../sample/one-hop-sampler.js';
 import { evenRange } from '../../../../util/arrays.js';
 import type { IdLists } from '../../links/filter-index.js';

@@ -3,8 +3,8 @@
  * get is the same as without; it is found on the device where it can be.
  */
 
-import type { ScoreOptions } from '../../../../gpu/feature/feature-scores.js';
-import type { CGPUFeature, FeatureGraph, FeatureStats, WebGpuTensorDevice } from '../../../../gpu/index.js';
+import type { FeatureGraph, ScoreOptions } from '../../../../gpu/feature/feature-scores.js';
+import type { CGPUFeature, FeatureStats, WebGpuTensorDevice } from '../../../../gpu/index.js';
 import type { RowReader } from '../../../../storage/index.js';
 import type { Tensor } from '../../../../tensor/index.js';
 import { unscoped } from '../../../../tensor/scope.js';

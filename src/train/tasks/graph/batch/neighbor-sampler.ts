@@ -1,7 +1,8 @@
 /** Neighbour samplers over the resident graph, or over one that is sharded over workers. */
+
+import type { HopSources } from '../../../../sample/hop-source.js';
 import {
   type DenseSample,
-  type HopSources,
   LayeredNeighborSampler,
   type NeighborSamplingStrategy,
   type SampleTime,

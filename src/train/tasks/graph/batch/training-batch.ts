@@ -5,10 +5,11 @@
  * Ids of edges, negatives and `uniqueNodeIndices` are local ids of the resident partitions (global ids when all of the
  * node table is resident). `srcRows`, `dstRows` and the rows of negatives index the encoded nodes of this batch.
  */
-import type { NegativeMask } from '../../../../gnn/index.js';
-import type { LayerGraph, SampleTime } from '../../../../sample/index.js';
+import type { NegativeMask } from '../../../../gnn/ops/chunked-softmax-loss.js';
+import type { SampleTime } from '../../../../sample/index.js';
+import type { LayerGraph } from '../../../../sample/layer-graph.js';
 import type { EdgeList } from '../../../../sample/one-hop-sampler.js';
-import type { Tile } from '../../../../storage/index.js';
+import type { Tile } from '../../../../storage/trained-rows.js';
 import type { Tensor, TensorDevice } from '../../../../tensor/index.js';
 import { unscoped } from '../../../../tensor/scope.js';
 import type { Cursor } from '../../../task.js';

@@ -20,7 +20,7 @@ import {
   parameter,
 } from '../../../../nn/index.js';
 import { fillTensor } from '../../../../nn/start-values.js';
-import type { LayerGraph } from '../../../../sample/index.js';
+import type { LayerGraph } from '../../../../sample/layer-graph.js';
 import { add, concat, slice, type Tensor, zeros } from '../../../../tensor/index.js';
 import { unscoped } from '../../../../tensor/scope.js';
 import { InternalError } from '../../../../util/errors.js';

@@ -7,7 +7,7 @@
  */
 import type { MessageGraph } from '../../../../graph/index.js';
 import { Module } from '../../../../nn/index.js';
-import type { LayerGraph } from '../../../../sample/index.js';
+import type { LayerGraph } from '../../../../sample/layer-graph.js';
 import {
   fromTypedArray,
   noGrad,

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { PreparedStats } from '../../../../data/index.js';
+import type { PreparedStats } from '../../../../data/prepare/dataset-yaml.js';
 import { resolveConfig, type SkeinConfig } from '../../../config/index.js';
 import { withEdgeOrder } from './edge-order.js';
 

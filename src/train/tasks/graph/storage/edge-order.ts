@@ -3,7 +3,7 @@
  * the processor can translate addresses for at speed: above 1 GiB, edges are trained bucket by bucket, as through a
  * partition buffer, so that a step touches a part of the table only. The choice is written into the run's configuration.
  */
-import type { PreparedStats } from '../../../../data/index.js';
+import type { PreparedStats } from '../../../../data/prepare/dataset-yaml.js';
 import type { SkeinConfig } from '../../../config/index.js';
 import { bufferConfig } from './initialize-table.js';
 import { tableRowBytes } from './memory-budget.js';

@@ -10,12 +10,10 @@ import type { EdgeList } from '../../../../sample/one-hop-sampler.js';
 import {
   PartitionLayout,
   type Residency,
-  type ResidentRange,
   type RowReader,
-  type Tile,
   type TrainedRows,
 } from '../../../../storage/index.js';
-import { AllResident } from '../../../../storage/trained-rows.js';
+import { AllResident, type ResidentRange, type Tile } from '../../../../storage/trained-rows.js';
 import { DTypeError, expected, StateError, ValueError } from '../../../../util/errors.js';
 import type { SplitName } from '../../../task.js';
 import type { FilterIndex } from '../../links/filter-index.js';

@@ -11,9 +11,9 @@ import {
   planEdgeBuckets,
   type Residency,
   type RunTable,
-  type TableManifest,
 } from '../../../../storage/index.js';
 import { planNodePartitions } from '../../../../storage/orderings/node-partitions.js';
+import type { TableManifest } from '../../../../storage/table-manifest.js';
 import type { TensorDevice } from '../../../../tensor/index.js';
 import { checkOptionNames } from '../../../../util/option-names.js';
 import { usesEdgeWeights } from '../../../config/check-layers.js';

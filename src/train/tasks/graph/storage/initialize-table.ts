@@ -14,7 +14,6 @@ import {
   BufferedColumn,
   BufferedEmbeddings,
   BufferedTable,
-  type ColumnInit,
   DeviceEmbeddings,
   PartitionBuffer,
   PartitionLayout,
@@ -22,13 +21,12 @@ import {
   type RowOptimizer,
   type RunTable,
   recutTable,
-  type TableColumn,
-  TableFiles,
-  type TableManifest,
   type TrainedRows,
 } from '../../../../storage/index.js';
 import { rowOptimizer } from '../../../../storage/optimizer-types.js';
-import { columnRowBytes } from '../../../../storage/table-manifest.js';
+import type { ColumnInit } from '../../../../storage/partition-transfer.js';
+import { TableFiles } from '../../../../storage/table-files.js';
+import { columnRowBytes, type TableColumn, type TableManifest } from '../../../../storage/table-manifest.js';
 import { AllResident } from '../../../../storage/trained-rows.js';
 import type { TensorDevice } from '../../../../tensor/index.js';
 import { ConfigError, FormatError, markCollective, StateError } from '../../../../util/errors.js';

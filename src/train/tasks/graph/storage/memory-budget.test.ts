@@ -1,6 +1,6 @@
 /** What a memory budget decides for workers, and for a run that is resumed. */
 import { expect, test } from 'vitest';
-import type { PreparedStats } from '../../../../data/index.js';
+import type { PreparedStats } from '../../../../data/prepare/dataset-yaml.js';
 import { resolveConfig, type SkeinConfig } from '../../../config/index.js';
 import { bufferConfig } from './initialize-table.js';
 import { checkFullBatch, withMemoryBudget } from './memory-budget.js';

@@ -2,7 +2,7 @@
  * What a memory budget means for a run: whether the node table fits, otherwise into how many partitions it is cut and how
  * many are resident. Says what the choice costs before training starts.
  */
-import type { PreparedStats } from '../../../../data/index.js';
+import type { PreparedStats } from '../../../../data/prepare/dataset-yaml.js';
 import { type MemoryPlan, type MemoryPlanOptions, planMemory } from '../../../../storage/index.js';
 import { rowOptimizer } from '../../../../storage/optimizer-types.js';
 import { ConfigError, InternalError, ValueError } from '../../../../util/errors.js';

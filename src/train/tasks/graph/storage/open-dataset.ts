@@ -3,7 +3,8 @@
  */
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { type OnPrepareProgress, PreparedDataset, prepareDataset } from '../../../../data/index.js';
+import { PreparedDataset, prepareDataset } from '../../../../data/index.js';
+import type { OnPrepareProgress } from '../../../../data/prepare/graph-source.js';
 import { catalogueName } from '../../../../data/prepare/prepare-dataset.js';
 import { ConfigError } from '../../../../util/errors.js';
 import { invocation } from '../../../../util/invocation.js';

@@ -4,7 +4,7 @@
  */
 import type { DistributedGraph } from '../../../../dist/index.js';
 import type { MessageGraph } from '../../../../graph/index.js';
-import type { LayerGraph } from '../../../../sample/index.js';
+import type { LayerGraph } from '../../../../sample/layer-graph.js';
 import type { Tensor } from '../../../../tensor/index.js';
 import { StateError } from '../../../../util/errors.js';
 

@@ -7,7 +7,8 @@
  */
 import type { ShardEmbeddings } from '../../../../dist/stores/shard-embeddings.js';
 import type { SampleTime } from '../../../../sample/index.js';
-import type { TableManifest, TrainedRows } from '../../../../storage/index.js';
+import type { TrainedRows } from '../../../../storage/index.js';
+import type { TableManifest } from '../../../../storage/table-manifest.js';
 import type { Tensor } from '../../../../tensor/index.js';
 import { noTimings, type StageTimings } from '../../../run/timings.js';
 import type { Batches, HeldOut, Metrics, SavedState, SplitName, StepLoss, Task } from '../../../task.js';
