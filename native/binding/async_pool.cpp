@@ -29,7 +29,7 @@ Pool& pool() {
 
 void work() {
   limit_to_one_thread();
-  // Loading ahead gives way to computing: a kernel whose threads share a core with a loader would wait for the slower one.
+  // Prefetching yields to computing: a kernel whose threads share a core with a loader would wait for the slower one.
   platform::lower_thread_priority();
   Pool& p = pool();
   for (;;) {

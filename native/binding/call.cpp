@@ -168,7 +168,7 @@ bool Call::read(Copies* copies) {
   }
   Facts facts(arguments);
   for (const Check& one : kernel->rule.checks) {
-    // What most are: a size, or an array that is long enough.
+    // The common cases: a size, or an array that is long enough.
     const Slot& slot = arguments.slots[one.at];
     if (one.contents == Contents::any && copies == nullptr) {
       if (one.need.count == 0) {
@@ -193,7 +193,7 @@ bool Call::check(const Check& rule, Facts& facts, Copies* copies) {
     if (rule.nullable && (rule.required.count == 0 || evaluate(kernel->rule, rule.required, facts) == 0)) return true;
     return wrong_kind(rule.at, (std::string(array_name(parameter.kind)) + ", not null,").c_str());
   }
-  // A walk says itself how long it is.
+  // A walk contains its own length.
   i64 need = rule.contents == Contents::walk ? 1 : evaluate(kernel->rule, rule.need, facts);
   if (rule.contents == Contents::walk && slot.length > 0) {
     const i64 rank = static_cast<const i32*>(slot.data)[0];
@@ -257,7 +257,7 @@ bool Call::check_boundaries(const Check& rule, Facts& facts, i64 need) {
   Offsets offsets = sparse ? arguments.offsets : Offsets{slot.data, false};
   const i64 first = offsets[0], last = offsets[need - 1];
   facts.last[rule.at] = last;
-  // for_rows looks at those in between, beside the rows' own work.
+  // for_rows checks those in between while it processes the rows.
   arguments.offsets.entries = last;
   const i64 falls = sparse ? -1 : find_fall(static_cast<const i32*>(slot.data), need);
   if (first >= 0 && last >= first && falls < 0) return true;

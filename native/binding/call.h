@@ -2,8 +2,8 @@
 //
 // Lifetimes and threads: a synchronous call reads the arrays' addresses, runs, returns; V8 cannot move or free a backing store
 // meanwhile. An asynchronous call also takes a reference to its arguments, runs on the pool with plain pointers only, and
-// hands the result back through a thread-safe function (jobs.cpp). JavaScript goes on meanwhile: integer arrays that a kernel
-// follows are therefore copied, and src/native/async-memory.ts keeps the memory of the others from being taken away.
+// returns the result through a thread-safe function (jobs.cpp). JavaScript continues meanwhile: integer arrays that a kernel
+// follows are therefore copied, and src/native/async-memory.ts keeps the memory of the others from being detached.
 #pragma once
 
 #include <node_api.h>
@@ -31,7 +31,7 @@ class Call {
  public:
   Call(napi_env env, napi_callback_info info);
 
-  // False: something is wrong, and an exception that says so is pending. Without `copies` the arrays are used in place.
+  // Returns false with an exception pending if an argument is wrong. Without `copies` the arrays are used in place.
   bool read(Copies* copies);
 
   napi_env env;

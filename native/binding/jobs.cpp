@@ -1,7 +1,7 @@
 // Asynchronous calls: from JavaScript to the pool and back.
 //
 // Each environment (the main thread, each worker) has one thread-safe function through which its finished jobs return,
-// and counts its jobs in the pool. While any is under way the event loop stays alive. When an environment goes down it
+// and counts its jobs in the pool. While any is in flight the event loop stays alive. When an environment goes down it
 // first waits for its own jobs, because they still read arrays that die with it. The library itself is never unloaded:
 // the pool's threads outlive every environment.
 #include "jobs.h"

@@ -1,4 +1,4 @@
-// Asynchronous calls on their way through the pool.
+// Asynchronous calls in the pool.
 #pragma once
 
 #include <node_api.h>

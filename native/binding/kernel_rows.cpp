@@ -1,4 +1,4 @@
-// The table of kernels.def: the only file of the binding that knows the kernels' signatures.
+// The table of kernels.def: the only file of the binding that depends on the kernels' signatures.
 #include "kernels.h"
 #include "signature.h"
 

@@ -65,7 +65,7 @@ class Parser {
     return std::string(from, at_);
   }
 
-  // First the names alone, since a word may refer to a later one.
+  // First the names alone, since a term may refer to a later one.
   void read_names() {
     while (*at_ != '\0') {
       rule_.names.push_back(name());
@@ -113,7 +113,7 @@ class Parser {
     if (is_array(kind) || kind == Kind::integer) rule_.checks.push_back(check);
   }
 
-  // A value that exists only where the word of that parameter ends with `mark`.
+  // A value that exists only where the term of that parameter ends with `mark`.
   void refer(const std::string& word, Op op, char mark) {
     if (!has_mark(word, mark)) wrong(word + " is referred to and is not marked with " + mark);
     put(op, find(word));

@@ -1,4 +1,4 @@
-// What a kernel needs of its arguments, from the third column of kernels.def: one word for each parameter, in order.
+// Requirements on the arguments of a kernel, from the third column of kernels.def: one term per parameter, in order.
 //
 //   m              a whole number from 0 on     fanout>=-1 op<4   with other bounds     n=m   equal to m     seed~   any
 //   a[m*k]         an array of at least m·k elements (bytes, for arrays of any type); required for every array
@@ -7,7 +7,7 @@
 //   offsets[n+1]^  boundaries of n rows: not negative, never falling; $offsets is the last one
 //   dims@          a walk (see Dims in kernels.ts); walk(dims,0,n) its elements, walk(dims,1,n) and walk(dims,2,n) the extents of
 //                  the two arrays; where dims is null, each of them is the value of n
-//   indices[e]!    the kernel itself compares the values when it reads them: for structures too large to be looked through
+//   indices[e]!    the kernel itself compares the values when it reads them: for structures too large to be scanned
 //                  at every call. With an Offsets parameter for_rows does it, up to the bound that `<` gives.
 //
 // Expressions have + − * / and parentheses, min(a,b), max(a,b); a name is a number's value or an array's length (0 for null);
@@ -31,8 +31,8 @@ enum class Op : u8 { constant, value, length, last, walk, none, any, add, subtra
 struct Step {
   Op op;
   u8 at;      // parameter
-  u8 other = 0;  // the parameter that stands in for a walk
-  i64 value = 0;  // of a constant; part of a walk
+  u8 other = 0;  // the parameter that replaces a null walk
+  i64 value = 0;  // value of a constant; index into the extents of a walk
 };
 
 // A range of Rule::code; empty: not given. Most are one operand, or two with an operation behind them.
@@ -44,14 +44,14 @@ struct Expression {
 
 enum class Contents : u8 { any, ids, boundaries, walk, self_checked };
 
-// What one parameter must satisfy.
+// Requirements on one parameter.
 struct Check {
   u8 at = 0;
   bool nullable = false;
   bool any_integer = false;
   bool copied = false;  // by asynchronous calls: a kernel follows its values, and JavaScript may change them meanwhile
   Contents contents = Contents::any;
-  Expression required;  // where nullable: null is refused unless this is 0
+  Expression required;  // where nullable: null is rejected unless this is 0
   Expression need, low, limit, equal;
 };
 
@@ -62,7 +62,7 @@ struct Rule {
   bool has_offsets = false;
 };
 
-// What expressions are evaluated over.
+// Values that expressions refer to.
 struct Facts {
   const Arguments& arguments;
   i64 last[kMaxArguments];  // of boundaries; written before anything refers to it (parse_rule)

@@ -95,7 +95,7 @@ struct Face<kernel, R (*)(P...)> {
   static double run(const Arguments& all) { return call_with(kernel, all, std::index_sequence_for<P...>{}); }
 };
 
-// How many words a rule has: one for each parameter.
+// The number of terms of a rule: one per parameter.
 constexpr size_t count_words(const char* text) {
   size_t words = 0;
   for (bool inside = false; *text != '\0'; ++text) {

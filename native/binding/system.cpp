@@ -1,4 +1,4 @@
-// Functions of the addon that are no kernels: threads, blocks of memory, locks between processes.
+// Functions of the addon other than kernels: threads, blocks of memory, locks between processes.
 #include "system.h"
 
 #include <cstdint>
@@ -52,7 +52,7 @@ napi_value set_threads_js(napi_env env, napi_callback_info info) {
 napi_value get_threads_js(napi_env env, napi_callback_info) { return to_number(env, thread_budget()); }
 
 // Takes a new block (a Uint8Array) into use and returns its address modulo 4096 (a memory page), so that what is
-// handed out can be aligned. Large blocks ask for huge pages: a random row then costs one address translation less, and a
+// handed out can be aligned. Huge pages are requested for large blocks: a random row then costs one address translation less, and a
 // fresh block is there after a few page faults instead of thousands.
 napi_value prepare_block_js(napi_env env, napi_callback_info info) {
   Block block;
@@ -62,7 +62,7 @@ napi_value prepare_block_js(napi_env env, napi_callback_info info) {
 }
 
 // Gives the whole pages of a Uint8Array's memory back to the system; its contents are lost (zeros, on Linux) and the array
-// stays where it is. Returns how many bytes were given back.
+// stays where it is. Returns the number of bytes released.
 napi_value release_block_js(napi_env env, napi_callback_info info) {
   Block block;
   if (!read_block(env, info, block)) return refuse(env, "releaseBlock", "a Uint8Array");

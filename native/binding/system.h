@@ -1,4 +1,4 @@
-// Functions of the addon that are no kernels.
+// Functions of the addon other than kernels.
 #pragma once
 
 #include <node_api.h>

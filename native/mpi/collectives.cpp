@@ -1,5 +1,5 @@
-// Collectives as sequences of messages. They run on the engine's thread, so they go on while JavaScript computes, and
-// several may be under way. All ranks must call them in the same order; the header of every message says what its sender
+// Collectives as sequences of messages. They run on the engine's thread, so they continue while JavaScript computes, and
+// several may be in flight. All ranks must call them in the same order; the header of every message states what its sender
 // called, so a rank that calls something else is an error on both sides and not a hang.
 //
 // MPI's own collectives are not used: their summation order is the library's choice, and non-blocking ones could neither
@@ -27,7 +27,7 @@ Header Engine::collective_header(const OpRef& op, int phase) const {
   return header;
 }
 
-// What a peer called otherwise than this rank, in words; empty when it is the same call.
+// Describes how a peer's call differs from this rank's; empty when it is the same call.
 std::string Engine::other_call(const OpRef& op, const Header& there, int source) const {
   static const char* types[] = {"f32", "f64", "i32", "bytes"};
   static const char* reductions[] = {"sum", "max", "min"};
@@ -60,7 +60,7 @@ void Engine::collective_recv(const OpRef& op, int peer, int phase, Piece piece) 
   post_recv(op, peer, Space::Collective, collective_header(op, phase).tag, piece);
 }
 
-// Dissemination: after round k every rank knows of 2^(k+1) ranks that they have come.
+// Dissemination: after round k every rank has heard from 2^(k+1) ranks.
 void Engine::begin_barrier(const OpRef& op, int phase) {
   const i64 step = i64{1} << phase;
   if (step >= size_) {
@@ -73,7 +73,7 @@ void Engine::begin_barrier(const OpRef& op, int phase) {
   collective_send(op, static_cast<int>((rank_ + step) % size_), phase, {});
 }
 
-// All tell all what they called before any data move: with different roots a tree has ranks that wait for nobody, or for
+// All ranks exchange what they called before any data move: with different roots a tree has ranks that wait for none, or for
 // each other. One round of short messages.
 void Engine::begin_broadcast(const OpRef& op) {
   if (size_ == 1) return;
@@ -106,7 +106,7 @@ void Engine::begin_exchange(const OpRef& op) {
   const Piece& from = op->sends[static_cast<size_t>(rank_)];
   const Piece& to = op->recvs[static_cast<size_t>(rank_)];
   if (from.bytes > 0) std::memmove(to.data, from.data, static_cast<size_t>(from.bytes));
-  // What this rank brings leaves before an error can be found, so that the others find it too.
+  // This rank's data is sent before an error can be found, so that the others find it too.
   for (int shift = 1; shift < size_; ++shift) {
     const int target = (rank_ + shift) % size_;
     collective_send(op, target, 0, op->sends[static_cast<size_t>(target)]);
@@ -117,9 +117,9 @@ void Engine::begin_exchange(const OpRef& op) {
   }
 }
 
-// Every rank owns a slice: it collects that slice from all, combines the N pieces in rank order in a fixed tree, and hands
-// the result to all. So each element is computed on one rank and by one formula: same bits on all ranks, whatever arrives
-// first. Bytes sent: 2 W (N-1)/N. A short vector goes to everybody whole (one round), and all do the same sum.
+// Every rank owns a slice: it collects that slice from all, combines the N slices in rank order in a fixed tree, and sends
+// the result to all. So each element is computed on one rank and by one formula: same bits on all ranks, in any order of
+// arrival. Bytes sent: 2 W (N-1)/N. A short vector goes to all ranks whole (one round), and all do the same sum.
 void Engine::begin_all_reduce(const OpRef& op) {
   if (size_ == 1) return;
   const i64 width = element_bytes(op->type);
@@ -168,7 +168,7 @@ void fold(std::vector<u8*>& pieces, i64 begin, i64 end, F combine) {
 
 template <class T>
 void reduce_as(std::vector<u8*>& pieces, i64 count, Reduction reduction) {
-  // In blocks, so that the pieces of a block stay in the cache until the tree is through.
+  // In blocks, so that the slices of a block stay in the cache until the tree is through.
   constexpr i64 kBlock = 4096;
   for (i64 at = 0; at < count; at += kBlock) {
     const i64 end = std::min(count, at + kBlock);

@@ -1,4 +1,4 @@
-// The loop that drives everything, and the hand-over of operations between JavaScript and the engine's thread.
+// The loop that drives everything, and the transfer of operations between JavaScript and the engine's thread.
 #include "engine.h"
 
 #include <algorithm>
@@ -133,7 +133,7 @@ bool Engine::take_inbox() {
 void Engine::begin(const OpRef& op) {
   op->started = Clock::now();
   active_.push_back(op);
-  // The count of parts starts at one for the operation itself, so that it cannot finish while it is being set up.
+  // The count of pending transfers starts at one for the operation itself, so that it cannot finish while it is being set up.
   op->parts = 1;
   switch (op->code) {
     case Code::Send: {

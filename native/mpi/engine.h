@@ -1,4 +1,4 @@
-// One rank's engine: a thread that owns MPI. JavaScript hands it operations and waits; nobody else calls MPI.
+// One rank's engine: a thread that owns MPI. JavaScript submits operations and waits; no other thread calls MPI.
 //
 // Threads: `submit`, `wait`, `is_done`, `notify_when_done` and `add_table` run on the JavaScript thread and touch only
 // what `mutex_` guards (inbox, states of operations, tables). All else belongs to the engine's thread. An operation's
@@ -31,8 +31,8 @@ namespace skein_mpi {
 using Clock = std::chrono::steady_clock;
 
 struct Options {
-  double timeout = 1800;     // seconds an operation may wait for living peers; 0: for ever
-  double peer_timeout = 60;  // seconds without a sign of life after which a peer counts as dead
+  double timeout = 1800;     // seconds an operation may wait for live peers; 0: for ever
+  double peer_timeout = 60;  // seconds without a sign of life after which a peer is considered dead
   i64 chunk_bytes = i64{1} << 30;
   i64 max_sleep_us = 500;
   bool one_sided = false;  // try whether ranks can read each other's windows
@@ -43,7 +43,7 @@ struct Piece {
   i64 bytes = 0;
 };
 
-// What JavaScript asks for.
+// An operation that JavaScript requests.
 struct Op {
   enum class State { Pending, Done, Failed };
 
@@ -56,7 +56,7 @@ struct Op {
   int channel = 0;  // collectives of one channel are called in the same order on all ranks
   Piece data;
   bool at_exit = false;             // Close: because the program has ended
-  bool detached = false;            // a buffered send: nobody waits for it, `owned` holds the data
+  bool detached = false;            // a buffered send: no caller waits for it, `owned` holds the data
   std::vector<Piece> sends, recvs;  // Exchange: one piece for each rank
   u64 table = 0;
   std::string table_name;
@@ -100,7 +100,7 @@ struct Window {
   Type type = Type::F32;
 };
 
-// A message that has arrived (its header, at least) before anybody asked for it, or a row request being received.
+// A message that has arrived (its header, at least) before it was requested, or a row request being received.
 struct Arrival {
   Header header;
   int source = 0;
@@ -281,14 +281,14 @@ class Engine {
   Clock::time_point checked_{}, looked_{};
 };
 
-// Ends the launcher of this process some seconds from now if it is still there then; returns at once.
+// Ends the launcher of this process some seconds from now if it is still there then; returns immediately.
 void leave_launcher_watch();
 double seconds_since(Clock::time_point then);
 const char* name_of(Code code);
 // A table's name for an error text.
 std::string short_name(const std::string& name);
 i64 element_bytes(Type type);
-// Combines the pieces (one for each rank, in rank order) in a fixed tree; the result is in pieces[0].
+// Combines the slices (one for each rank, in rank order) in a fixed tree; the result is in pieces[0].
 void reduce_tree(std::vector<u8*>& pieces, i64 count, Type type, Reduction reduction);
 
 }  // namespace skein_mpi

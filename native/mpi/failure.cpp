@@ -1,9 +1,9 @@
-// What goes wrong: peers that die, fall silent or do something else; and how a job ends when it must.
+// Failures: peers that die, stop responding or call something else; and how a job ends when it must.
 //
 // A busy peer is not a dead one: its engine sends heart-beats while its JavaScript computes. A peer that is not heard for
-// `peer_timeout` seconds, or whose process is gone (seen at once on the same machine), ends the job: the reason with the
+// `peer_timeout` seconds, or whose process is gone (noticed immediately on the same machine), ends the job: the reason with the
 // operation, tag and peer goes to stderr and to all ranks that can be reached, then MPI_Abort; if that does not return,
-// this process ends by itself. An operation that waits for living peers longer than `timeout` fails with an error instead.
+// this process ends by itself. An operation that waits for live peers longer than `timeout` fails with an error instead.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/time.h>
@@ -43,7 +43,7 @@ void write_text(int file, const std::string& text) {
 
 void write_line(const std::string& text) { write_text(STDERR_FILENO, text + "\n"); }
 
-// One line in the form of a run's log.txt, added at once so that lines of several ranks do not mix.
+// One line in the form of a run's log.txt, written in one call so that lines of several ranks do not mix.
 void write_journal(int rank, const std::string& text) {
   std::lock_guard<std::mutex> lock(journal_mutex);
   if (journal_path.empty()) return;
@@ -74,7 +74,7 @@ void Engine::set_journal(const std::string& path) {
 }
 
 // Launchers end the other ranks with SIGTERM when one dies. JavaScript cannot handle it inside a blocked call, so the
-// engine does and says who is missing; but not when the program handles SIGTERM itself.
+// engine does and reports which ranks are missing; but not when the program handles SIGTERM itself.
 void Engine::watch_sigterm() {
   struct sigaction now {};
   sigaction(SIGTERM, nullptr, &now);
@@ -88,7 +88,7 @@ void Engine::watch_sigterm() {
   sigaction(SIGTERM, &ours, nullptr);
 }
 
-// A process may go on after close(); then SIGTERM must end it again.
+// A process may continue after close(); then SIGTERM must end it again.
 void Engine::unwatch_sigterm() {
   struct sigaction now {};
   sigaction(SIGTERM, nullptr, &now);
@@ -152,7 +152,7 @@ void Engine::send_heartbeat(int peer) {
   send_header(peer, header, nullptr, 0, [this, peer] { peers_[static_cast<size_t>(peer)].heartbeat_open = false; });
 }
 
-// Only for processes this one can see; a process that has ended but was not waited for yet counts as gone.
+// Only for processes this one can see; a process that has ended but was not waited for yet is treated as gone.
 bool Engine::is_gone(int peer) const {
   const Peer& other = peers_[static_cast<size_t>(peer)];
   const std::string& machine = peers_[static_cast<size_t>(rank_)].machine;
@@ -225,7 +225,7 @@ void Engine::end_job(const std::string& reason, bool tell_peers) {
   if (ending_) _exit(1);  // telling the others failed as well
   ending_ = true;
   write_line("skein: rank " + std::to_string(rank_) + ": " + reason);
-  // Ranks that are told the reason do not write it down again.
+  // Ranks that receive the reason do not log it again.
   write_journal(rank_, reason);
   leave_launcher_watch();
   // Neither a peer that cannot be reached nor MPI_Abort may keep this process alive.
@@ -245,7 +245,7 @@ void Engine::end_job(const std::string& reason, bool tell_peers) {
     }
     for (int turn = 0; turn < 30; ++turn) {
       int count = 0;
-      // Only requests move: whatever else arrives must not start anything new.
+      // Only requests progress: other arrivals must not start new work.
       if (open > 0) poll_requests();
       MPI_Iprobe(MPI_ANY_SOURCE, 1, control_, &count, MPI_STATUS_IGNORE);  // drives progress
       usleep(10000);

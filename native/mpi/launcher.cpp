@@ -86,11 +86,11 @@ void leave_launcher_watch() {
   pid_t pid = getppid();
   Process launcher;
   int steps = 0;
-  // Shells, npx and others may stand between.
+  // Shells, npx and other processes may be in between.
   while (pid > 1 && look_at(pid, launcher) && !is_launcher(launcher.name) && ++steps < 8) pid = launcher.parent;
   if (pid <= 0 || !is_launcher(launcher.name)) return;
   if (fork() != 0) return;
-  // A group of its own, because launchers end that of the rank; no open files, because they wait for these to close.
+  // A separate process group, because launchers end that of the rank; no open files, because they wait for these to close.
   setsid();
   for (int file = 0; file < 4096; ++file) close(file);
   signal(SIGTERM, SIG_IGN);

@@ -11,7 +11,7 @@ namespace skein_mpi {
 
 namespace {
 
-// MPI implementations load plugins that look for MPI's own symbols; Node loads addons with these hidden.
+// MPI implementations load plugins that need MPI's symbols; Node loads addons with these hidden.
 void make_symbols_global() {
   Dl_info info;
   if (dladdr(reinterpret_cast<void*>(&MPI_Init_thread), &info) != 0 && info.dli_fname != nullptr)
@@ -63,7 +63,7 @@ bool Engine::init_mpi() {
   return true;
 }
 
-// Who runs where: a peer on this host can be seen to be gone at once, and messages name host and process.
+// Host and process of each rank: the end of a peer on this host is noticed immediately, and messages name host and process.
 void Engine::exchange_addresses() {
   struct Address {
     i64 pid;
@@ -88,7 +88,7 @@ void Engine::exchange_addresses() {
 }
 
 void Engine::close_mpi() {
-  // All ranks have called close, so what is under way now ends soon or never.
+  // All ranks have called close, so what is in flight now ends soon or never.
   for (int i = 0; i < 10000 && !requests_.empty(); ++i) {
     poll_slots();
     poll_requests();

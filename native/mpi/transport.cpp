@@ -1,4 +1,4 @@
-// Messages: sending, receiving, and the matching of what arrives with what was asked for.
+// Messages: sending, receiving, and the matching of arrivals with requests.
 //
 // Nothing here blocks, and a ring of receives for headers is always open, so two ranks that both send first cannot wait
 // for each other. Arrivals of one peer are taken in the order in which it sent them: the ring is emptied in order, and MPI
@@ -86,7 +86,7 @@ void Engine::send_header(int peer, Header header, const u8* body, i64 bytes, std
 
 void Engine::send_long(int peer, Header header, const u8* data, i64 bytes, Bytes owned, std::function<void()> done) {
   Peer& to = peers_[static_cast<size_t>(peer)];
-  // Payload tags go round; half a turn under way would let two payloads meet.
+  // Payload tags go round; half a turn in flight would let two payloads meet.
   if (++to.open_payloads > kPayloadTags / 2)
     end_job("more than " + std::to_string(kPayloadTags / 2) + " long messages to " + name_of_peer(peer) + " wait to be received", true);
   header.is_inline = 0;
@@ -183,7 +183,7 @@ void Engine::match(Arrival arrival) {
   arrivals_.push_back(std::move(arrival));
 }
 
-// Takes the message, or fails the operation that asked for another one; then the message stays where it was.
+// Takes the message, or fails the operation that expected another one; then the message stays where it was.
 bool Engine::accept(PostedRecv& recv, Arrival& arrival) {
   const Header& header = arrival.header;
   const OpRef op = recv.op;

@@ -3,7 +3,7 @@
 //
 // Whether it works is tried at start by all ranks together: over TCP, Open MPI 4.1 cannot make windows. Windows are locked
 // for ever in shared mode; a read is one request (MPI_Rget) with the rows as a datatype, so that it never blocks the thread
-// and a peer that dies in it is noticed as in all other operations. The last word on ids is the reader's here: it knows
+// and a peer that dies in it is noticed as in all other operations. The reader checks the ids here: it has
 // how many rows each rank has.
 #include <algorithm>
 #include <cstring>

@@ -1,4 +1,4 @@
-// What travels between ranks. Every message starts with a header on the control communicator; a payload that fits into
+// The format of messages between ranks. Every message starts with a header on the control communicator; a payload that fits into
 // the rest of the slot comes with it, a longer one follows on the data communicator in chunks that MPI's int counts can
 // name. Matching by (space, peer, tag) is done here and not by MPI: tags may then be any whole number (MPI promises
 // 15 bits), a wrong length is an error with both lengths and not a truncation, and a time-out can list what did arrive.
@@ -19,7 +19,7 @@ using u64 = std::uint64_t;
 // Leaving: the sender's program has ended, and its engine only waits to close.
 enum class Kind : u8 { Message, RowRequest, Heartbeat, Abort, Leaving };
 
-// Messages of different spaces never match each other, whatever their tags.
+// Messages of different spaces never match, even with equal tags.
 enum class Space : u8 { User, Collective, Reply };
 
 enum class Code : u8 { Send, Recv, Barrier, Broadcast, Exchange, AllReduce, GetRows, PutRows, AddRows, Close, Window };

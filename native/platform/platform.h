@@ -1,7 +1,7 @@
-// What the addon asks of the operating system, in one place: everything else is plain C++17.
+// All calls of the operating system that the addon makes; everything else is plain C++17.
 //
 // `file` is a descriptor as Node.js numbers it. On Windows such a number means something to the process's own libuv only,
-// which is therefore asked for the handle behind it.
+// from which the handle is obtained.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ namespace platform {
 void* allocate_aligned(size_t alignment, size_t bytes);
 void free_aligned(void* data);
 
-// Asks for huge pages under a block that holds at least `least` of them. Only advice: a system that does not follow it
+// Requests huge pages for a block that holds at least `least` of them. Only advice: a system that does not follow it
 // loses nothing else.
 void advise_huge_pages(void* data, size_t bytes, size_t least);
 
@@ -28,7 +28,7 @@ i64 release_pages(void* data, size_t bytes);
 std::string lock_file(i64 file, bool lock);
 
 // Reads up to `bytes` bytes from `position` on without moving the file's own position. Returns how many came, 0 at the end of
-// the file. Throws std::runtime_error with the system's words.
+// the file. Throws std::runtime_error with the system's message.
 i64 read_at(i64 file, void* to, i64 bytes, i64 position);
 
 // Keeps this library loaded until the process ends: its threads outlive every environment that loaded it.

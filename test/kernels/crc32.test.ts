@@ -1,4 +1,4 @@
-/** crc32: known values, zlib's own function, any length and starting point, in pieces. */
+/** crc32: known values, zlib's own function, any length and starting point, in chunks. */
 import { crc32 as zlibCrc32 } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

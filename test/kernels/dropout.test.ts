@@ -90,7 +90,7 @@ for (const [name, kernels] of [
         expectSameBytes(got, want, `width ${width}`);
       }
     });
-    it('gives a row the same mask wherever it lies', () => {
+    it('gives a row the same mask at every position', () => {
       const ids = Int32Array.of(5, -3, 2 ** 31 - 1, 5);
       const x = zeros('f64', 4 * 37).fill(1);
       const y = zeros('f64', x.length);

@@ -1,4 +1,4 @@
-/** edgeSoftmaxLoss and sumRows: native against the twins, operators, masks, short, empty and cut chunks, threads. */
+/** edgeSoftmaxLoss and sumRows: native against the twins, operators, masks, short, empty and split chunks, threads. */
 import type { FloatArray } from 'skein/native';
 import { describe, expect, it } from 'vitest';
 import { type Kernels, nativeKernels, referenceKernels, relationOps } from '#internal/native/index.js';
@@ -24,7 +24,7 @@ interface Sizes {
   readonly width: number;
 }
 
-/** Off the edges of tiles and bands; chunks that are short, empty, or alone and cut into parts. */
+/** Off the edges of tiles and bands; chunks that are short, empty, or alone and split into parts. */
 const sizes: readonly Sizes[] = [
   { edges: 0, chunks: 1, n: 3, width: 4 },
   { edges: 1, chunks: 1, n: 1, width: 2 },
@@ -110,7 +110,7 @@ it('gives the same bytes for any number of threads', () => {
   );
 });
 
-it('sums rows, and clears those nobody names', () => {
+it('sums rows, and clears those without an id', () => {
   for (const k of nativeKernels === null ? [referenceKernels] : [referenceKernels, nativeKernels]) {
     const out = new Float32Array(6).fill(9);
     k.sumRows(Int32Array.of(2, 0, 2), Float32Array.of(1, 2, 3, 4, 5, 6), out, 3, 3, 2);

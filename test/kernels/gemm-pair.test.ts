@@ -1,5 +1,5 @@
 /**
- * Pairs of linear maps: against the twin on edge sizes, the bits of the products they stand for, thread counts.
+ * Pairs of linear maps: against the twin on edge sizes, the bits of the products they replace, thread counts.
  */
 import type { FloatArray } from 'skein/native';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** edgeSoftmax, attention and the scores of GATv2: against the twins, and against the composition they stand for. */
+/** edgeSoftmax, attention and the scores of GATv2: against the twins, and against the composition they replace. */
 
 import type { FloatArray } from 'skein/native';
 import { describe, expect, it } from 'vitest';

@@ -228,7 +228,7 @@ describe.skipIf(nativeKernels === null)('spmm: native = reference', () => {
     it.each(floatTypes)('every reduction and width, %s', (type) => {
       for (const op of reduceOps) for (const width of widths) check(type, { op, width });
     });
-    it.each(floatTypes)('weights, scales, slots, %s', (type) => {
+    it.each(floatTypes)('weights, scales, positions, %s', (type) => {
       for (const op of reduceOps) {
         for (const width of [1, 5, 16, 47, 64, 128, 200]) {
           check(type, { op, width, wCols: 1 });

@@ -17,7 +17,7 @@ function digest(...views: readonly ArrayBufferView[]): string {
   return hash.digest('hex').slice(0, 16);
 }
 
-/** m, n, k: edges of vectors and tiles, several steps of k, k cut into parts where a is transposed. */
+/** m, n, k: edges of vectors and tiles, several steps of k, k split into parts where a is transposed. */
 const shapes = [
   ...[1, 2, 3, 5, 7, 8, 9, 13, 17, 33].map((size) => [size, size + 1, size] as const),
   [1, 300, 70],
@@ -85,7 +85,7 @@ function scores(kernels: Kernels, type: FloatType): Cases {
   );
 }
 
-/** Functions of our own; the f64 forms of gelu call the C library, which differs between systems. */
+/** Functions of vecmath; the f64 forms of gelu call the C library, which differs between systems. */
 function functions(kernels: Kernels, type: FloatType): Cases {
   const n = 10_000;
   const found: Cases = {};
@@ -203,7 +203,7 @@ function random(kernels: Kernels, type: FloatType): Cases {
 
 const { SKEIN_NATIVE: asked = '' } = process.env;
 
-it.runIf(/^[a-z]/.test(asked))('the level that was asked for runs', () => {
+it.runIf(/^[a-z]/.test(asked))('the requested level runs', () => {
   expect(nativeStatus()).toMatchObject({ backend: 'native', level: asked });
 });
 

@@ -55,7 +55,7 @@ function runAttention(
 }
 
 describe.each(implementations)('%s', (_name, kernels) => {
-  it('lets NaN win, and of equals the lower slot', () => {
+  it('lets NaN win, and of equals the lower position', () => {
     const y = Float32Array.of(1, 1, Number.NaN, 3, 0, Number.NaN);
     const arg = Int32Array.of(4, 4, 4, 4, -1, 2);
     const part = Float32Array.of(1, 1, 5, Number.NaN, -7, Number.NaN);

@@ -131,7 +131,7 @@ describe.skipIf(nativeKernels === null)('native = reference, bit for bit', () =>
 for (const [name, kernels] of implementations) {
   describe.skipIf(kernels === null)(`meaning, ${name}`, () => {
     const k = kernels as Kernels;
-    it('a part is the same wherever it is made', () => {
+    it('a slice is the same in every call that computes it', () => {
       const all = new Float64Array(100);
       const part = new Float64Array(30);
       k.randomNormal(all, 100, 0, 1, key, 8);

@@ -1,4 +1,4 @@
-/** readRows: any rows of a file to any places, through the page cache and past it, native and twin; files that end early. */
+/** readRows: any rows of a file to any rows of memory, through the page cache and past it, native and twin; files that end early. */
 import { closeSync, constants, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -52,7 +52,7 @@ describe.each(implementations)('readRows: %s', (_, kernels, flags) => {
     });
   });
 
-  it('says where a file ends', () => {
+  it('names the row where a file ends', () => {
     withFile(10, 8, flags, (file) => {
       const ids = Int32Array.of(3, 12);
       expect(() => kernels.readRows(file, ids, Int32Array.of(0, 1), new Float64Array(2), 2, 8, 0)).toThrow(
@@ -62,7 +62,7 @@ describe.each(implementations)('readRows: %s', (_, kernels, flags) => {
   });
 });
 
-it('several calls at once', async () => {
+it('several concurrent calls', async () => {
   const path = join(folder, 'many');
   const all = Int32Array.from({ length: 100_000 }, (_, i) => i);
   writeFileSync(path, all);

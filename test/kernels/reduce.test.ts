@@ -67,7 +67,7 @@ for (const [name, kernels] of implementations) {
       expect(reduce('min', x, 1, 12, 1)).toEqual([1]);
     });
 
-    it('lets NaN win wherever it stands', () => {
+    it('lets NaN win at every position', () => {
       for (const [outer, mid, inner] of [
         [1, 100, 1],
         [1, 600, 1],

@@ -39,7 +39,7 @@ describe.each(implementations)('rows by id: %s', (_, kernels) => {
     }
   });
 
-  it('gathers rows beside others, zeros where there is none', () => {
+  it('gathers rows with a stride, zeros for id −1', () => {
     for (const width of [1, 3, 17, 64]) {
       const ids = new Int32Array([2, -1, 0]);
       const x = Float32Array.from({ length: 3 * width }, (_, i) => i + 1);

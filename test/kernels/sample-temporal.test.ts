@@ -18,7 +18,7 @@ interface HopOptions {
   readonly unique?: boolean;
   readonly step?: number;
   readonly capacity?: number;
-  /** What the kernel is told about cutoffs: nothing, all, or bounds. */
+  /** Known cutoffs at the call: none, all, or bounds. */
   readonly known?: 'none' | 'all' | 'bounds';
 }
 
@@ -111,7 +111,7 @@ describe('sampleTemporalHop', () => {
   it.each([
     ['reference', referenceKernels],
     ['native', nativeKernels],
-  ] as const)('says how much room it needs, %s', (_, kernels) => {
+  ] as const)('reports the capacity it needs, %s', (_, kernels) => {
     if (kernels === null) return;
     const enough = runHop(kernels, { fanout: -1 });
     const short = runHop(kernels, { fanout: -1, capacity: enough.edges - 1 });
@@ -119,7 +119,7 @@ describe('sampleTemporalHop', () => {
     expect(runHop(kernels, { fanout: -1, capacity: enough.edges }).count).toBe(enough.count);
   });
 
-  it('finds the same whatever it is told about cutoffs', () => {
+  it('finds the same for every kind of known cutoffs', () => {
     const plain = runHop(referenceKernels, { strategy: 1 });
     for (const known of ['all', 'bounds'] as const)
       expect(runHop(referenceKernels, { strategy: 1, known }).views).toEqual(plain.views);

@@ -67,7 +67,7 @@ for (const [name, kernels] of implementations) {
       expect([...got.edgesPerHop]).toEqual([4, 4]);
     });
 
-    it('says how much room it needs and leaves the map clean', () => {
+    it('reports the capacity it needs and leaves the map clean', () => {
       const options = { fanouts: [5, 5], seeds: seedsOf(30), capacity: 200 };
       const short = runSample(k, graph, options);
       expect(short.status).toBeGreaterThan(200);
@@ -155,55 +155,58 @@ describe.skipIf(nativeKernels === null)('sampling kernels: native = reference', 
         });
       const short = call(10);
       const count = call(6000);
-      // What lies behind the last node is nobody's.
+      // The contents behind the last node are undefined.
       return [short, count, map, nodes.slice(0, count), out];
     };
     expect(run(native)).toEqual(run(referenceKernels));
   });
 
-  it.each([3, 40, -1])('drawNeighbors with fan-out %i: a part draws what the whole graph draws', (fanout) => {
-    const [first, end] = [120, 380];
-    const base = graph.offsets[first];
-    const part = graph.offsets.slice(first, end + 1).map((offset) => offset - base);
-    const nodes = Int32Array.from({ length: 90 }, (_, i) => first + ((i * 37) % (end - first)));
-    const key = Uint32Array.of(1, 2, 3, 4);
-    const run = (k: Kernels) => {
-      const offsets = new Int32Array(91);
-      const slots = new Int32Array(6000);
-      const call = (capacity: number) =>
-        k.drawNeighbors({
-          offsets: part,
-          weights: null,
-          nodes,
-          count: 90,
-          firstNode: first,
-          fanout,
-          drop: 0,
-          replace: false,
-          key,
-          step: 5,
-          tag: 258,
-          localOffsets: offsets,
-          positions: slots,
-          capacity,
-        });
-      return { short: call(10), edges: call(6000), offsets, slots };
-    };
-    const whole = [new Int32Array(91), new Int32Array(6000), new Int32Array(6000)];
-    const [localOffsets, localIndices, wholeSlots] = whole;
-    referenceKernels.sampleHop({
-      ...{ offsets: graph.offsets, indices: graph.indices, weights: null, frontier: nodes, count: 90 },
-      ...{ fanout, drop: 0, replace: false, key, step: 5, tag: 258 },
-      ...{ map: new Int32Array(500).fill(-1), nodeIds: new Int32Array(9000), numNodes: 0 },
-      ...{ localOffsets, localIndices, positions: wholeSlots, capacity: 6000 },
-    });
-    for (const k of [native, referenceKernels]) {
-      const { short, edges, offsets, slots } = run(k);
-      expect(short).toBeLessThan(-10);
-      expect(offsets).toEqual(whole[0]);
-      expect(slots.slice(0, edges).map((slot) => slot + base)).toEqual(whole[2].slice(0, edges));
-    }
-  });
+  it.each([3, 40, -1])(
+    'drawNeighbors with fan-out %i: a partition draws what the whole graph draws',
+    (fanout) => {
+      const [first, end] = [120, 380];
+      const base = graph.offsets[first];
+      const part = graph.offsets.slice(first, end + 1).map((offset) => offset - base);
+      const nodes = Int32Array.from({ length: 90 }, (_, i) => first + ((i * 37) % (end - first)));
+      const key = Uint32Array.of(1, 2, 3, 4);
+      const run = (k: Kernels) => {
+        const offsets = new Int32Array(91);
+        const slots = new Int32Array(6000);
+        const call = (capacity: number) =>
+          k.drawNeighbors({
+            offsets: part,
+            weights: null,
+            nodes,
+            count: 90,
+            firstNode: first,
+            fanout,
+            drop: 0,
+            replace: false,
+            key,
+            step: 5,
+            tag: 258,
+            localOffsets: offsets,
+            positions: slots,
+            capacity,
+          });
+        return { short: call(10), edges: call(6000), offsets, slots };
+      };
+      const whole = [new Int32Array(91), new Int32Array(6000), new Int32Array(6000)];
+      const [localOffsets, localIndices, wholeSlots] = whole;
+      referenceKernels.sampleHop({
+        ...{ offsets: graph.offsets, indices: graph.indices, weights: null, frontier: nodes, count: 90 },
+        ...{ fanout, drop: 0, replace: false, key, step: 5, tag: 258 },
+        ...{ map: new Int32Array(500).fill(-1), nodeIds: new Int32Array(9000), numNodes: 0 },
+        ...{ localOffsets, localIndices, positions: wholeSlots, capacity: 6000 },
+      });
+      for (const k of [native, referenceKernels]) {
+        const { short, edges, offsets, slots } = run(k);
+        expect(short).toBeLessThan(-10);
+        expect(offsets).toEqual(whole[0]);
+        expect(slots.slice(0, edges).map((slot) => slot + base)).toEqual(whole[2].slice(0, edges));
+      }
+    },
+  );
 
   const sorted = new Int32Array(graph.indices.length);
   referenceKernels.sortRows(graph.offsets, graph.indices, sorted, graph.numNodes);
@@ -272,7 +275,7 @@ describe.skipIf(nativeKernels === null)('sampling kernels: native = reference', 
     expectSameBytesForThreads((k) => [run(k)]);
   });
 
-  it('sampleNegatives finds the one node that is no neighbour, and says when there is none', () => {
+  it('sampleNegatives finds the one node that is not a neighbour, and returns −1 when there is none', () => {
     const pairs = Array.from({ length: 49 }, (_, i) => [i < 20 ? i : i + 1, 0] as const);
     const almost = fromPairs(50, [...pairs, ...Array.from({ length: 50 }, (_, i) => [i, 1] as const)]);
     for (const k of [native, referenceKernels]) {
@@ -296,7 +299,7 @@ describe.skipIf(nativeKernels === null)('sampling kernels: native = reference', 
     }
   });
 
-  it('metisPartition cuts two cliques apart, or says that it is not there', () => {
+  it('metisPartition separates two cliques, or returns −1 without METIS', () => {
     const clique = (base: number) =>
       Array.from({ length: 8 }, (_, u) =>
         Array.from({ length: 8 }, (_, v) => [base + u, base + v] as const),
@@ -314,7 +317,7 @@ describe.skipIf(nativeKernels === null)('sampling kernels: native = reference', 
     expect(part[0]).not.toBe(part[8]);
   });
 
-  it('metisPartitionWeighted cuts the light edge and balances what nodes weigh, or says that it is not there', () => {
+  it('metisPartitionWeighted cuts the light edge and balances node weights, or returns −1 without METIS', () => {
     // A path 0 – 1 – … – 7; the edge 1 – 2 is the lightest. Nodes 0 and 1 weigh as much as the rest.
     const edges = Array.from({ length: 7 }, (_, v) => [v, v + 1] as const);
     const path = fromPairs(8, [...edges, ...edges.map(([u, v]) => [v, u] as const)]);

@@ -24,7 +24,7 @@ interface Sizes {
   readonly rows?: number;
 }
 
-/** Off the edges of tiles, panels and bands; chunks that are short, empty, or alone and cut into parts. */
+/** Off the edges of tiles, panels and bands; chunks that are short, empty, or alone and split into parts. */
 const sizes: readonly Sizes[] = [
   { edges: 0, chunks: 1, n: 3, width: 4 },
   { edges: 1, chunks: 1, n: 1, width: 1 },

@@ -1,6 +1,6 @@
 /**
  * Large results whose rows are whole, aligned cache lines are written past the cache. Shifted by one element they are
- * not: both ways must give the same bytes.
+ * not: both paths must give the same bytes.
  */
 
 import type { FloatArray } from 'skein/native';

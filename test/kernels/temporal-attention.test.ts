@@ -1,4 +1,4 @@
-/** Temporal attention: native against the twin, edge sizes of every part, threads, and rows on their own. */
+/** Temporal attention: native against the twin, edge sizes of every section, threads, and independence of rows. */
 import type { FloatArray } from 'skein/native';
 import { describe, expect, it } from 'vitest';
 import { type Kernels, nativeKernels, referenceKernels } from '#internal/native/index.js';
@@ -128,7 +128,7 @@ describe.each([
     expect([...alpha]).toEqual([1]);
   });
 
-  it('a destination has the same bits whatever stands beside it', () => {
+  it('a destination has the same bits in every batch', () => {
     const c: Case = { degrees, heads: 2, node: 100, edge: 172, time: 100, slope: 0.2 };
     const all = inputsOf(c);
     const [y] = run(kernels, c, all);
@@ -156,12 +156,12 @@ describe.each([
     }
   });
 
-  it('writes no gradient that is not wanted', () => {
+  it('writes no gradient that is not requested', () => {
     const c: Case = { degrees, heads: 2, node: 5, edge: 4, time: 3 };
     for (const g of run(kernels, c, inputsOf(c), false).slice(4)) expect(g.every((v) => v === 9)).toBe(true);
   });
 
-  it('drops by destination and slot, and keeps the mean', () => {
+  it('drops by destination and edge, and keeps the mean', () => {
     const c: Case = {
       degrees: Array.from({ length: 400 }, () => 10),
       heads: 2,

@@ -1,6 +1,6 @@
 /**
- * What users may do to memory while asynchronous calls use it. `node --import tsx async-cases.ts <case>` does it in a process
- * of its own, which a mistake would end, and prints what came of it as JSON.
+ * Changes that users may make to memory while asynchronous calls use it. `node --import tsx async-cases.ts <case>` makes them in
+ * a separate process, which a mistake would end, and prints the outcome as JSON.
  */
 import { mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -45,7 +45,7 @@ async function adagradTable(rows: number, width: number) {
   return { optimizer, buffer };
 }
 
-/** Many calls at once, so that most still wait when their arrays change. Gives what is neither a result nor a refusal. */
+/** Starts many calls, so that most still wait when their arrays change. Returns outcomes other than a result or an error of the kernel. */
 async function overwritten(name: string, make: () => readonly unknown[]): Promise<string[]> {
   const run = byPosition(asyncKernels, name as keyof Kernels) as Run;
   const want = await run(...make());

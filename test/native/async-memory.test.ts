@@ -1,9 +1,9 @@
-/** Memory that asynchronous calls use cannot be taken away, and what they follow is theirs alone (see async-cases.ts). */
+/** Memory that asynchronous calls use cannot be detached, and arrays that they follow are copied (see async-cases.ts). */
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { nativeKernels } from '#internal/native/index.js';
 
-/** What a case printed, or how its process ended. */
+/** Returns the output of a case, or how its process ended. */
 function run(name: string, argument = ''): unknown {
   const args = ['--import', 'tsx', 'test/native/async-cases.ts', name, argument];
   const { signal, status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
@@ -14,16 +14,16 @@ describe.runIf(nativeKernels !== null)('memory of asynchronous calls', () => {
   it('cannot be transferred', () => {
     const { tries, kept } = run('transfer') as { tries: string[]; kept: boolean };
     expect(kept).toBe(true);
-    // postMessage copies what it may not transfer in some releases of Node.js, and refuses it in others.
+    // postMessage copies what it may not transfer in some releases of Node.js, and throws in others.
     for (const text of tries)
       expect(text).toMatch(/^(accepted|DataCloneError: |TypeError: ArrayBuffer\.transfer)/);
   });
-  it('is refused where it can shrink', () => {
+  it('is rejected where it can shrink', () => {
     expect(run('resizable')).toMatch(
       /^ValueError: sumSquares: expected memory of a fixed size, got an array over a resizable ArrayBuffer/,
     );
   });
-  it('stays transferable where nobody else has seen it, and where it was copied', () => {
+  it('stays transferable where it is unshared, and where it was copied', () => {
     expect(run('unshared')).toEqual([0, 0]);
   });
   it('may be overwritten: ids, offsets and whole graphs', () => {
@@ -38,7 +38,7 @@ describe.runIf(nativeKernels !== null)('memory of asynchronous calls', () => {
   it('of a step of a row optimiser may get other ids while it runs', () => {
     expect(run('optimizer')).toEqual({ changed: true, alike: true, untouched: true });
   });
-  it('of a step that is refused is as it was, and the step is not counted', () => {
+  it('of a rejected step is unchanged, and the step is not counted', () => {
     const { text, wrong, rows, steps } = run('refusedStep') as Record<string, unknown>;
     expect(text).toMatch(/^ValueError: adagradStepRows: expected memory of a fixed size/);
     expect(wrong).toMatch(
@@ -48,8 +48,8 @@ describe.runIf(nativeKernels !== null)('memory of asynchronous calls', () => {
   });
 });
 
-describe('a MemoryStore whose memory was taken away', () => {
-  it('says so in every call', () => {
+describe('a MemoryStore whose memory was detached', () => {
+  it('reports it in every call', () => {
     const texts = run('store') as string[];
     expect(texts).toHaveLength(14);
     for (const text of texts)

@@ -1,6 +1,6 @@
 /**
  * No call of a native kernel with wrong arguments ends the process: every array too short, every size wrong, every id out of
- * range, synchronous and asynchronous. The probes run in a process of their own, so that a crash is seen as one.
+ * range, synchronous and asynchronous. The probes run in a separate process, so that a crash is seen as one.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -80,7 +80,7 @@ describe.runIf(nativeKernels !== null)('arguments of native kernels', () => {
       'kernel spmm failed: offsets[1] is 9, expected 0 to 3',
     );
     expect(spmm(Float64Array.of(0, Number.NaN, 3), Int32Array.of(0, 2, 1))).toContain('offsets[1]');
-    // Long enough to be cut among threads.
+    // Long enough to be divided among threads.
     const offsets = Int32Array.from({ length: 100_001 }, (_, i) => 3 * i);
     const indices = Int32Array.from({ length: 300_000 }, (_, i) => i % 3);
     expect(spmm(offsets, indices)).toBe('accepted');

@@ -1,5 +1,5 @@
 /**
- * How the addon is chosen, what is said when it cannot be, and the asynchronous face of the kernels.
+ * How the addon is selected, the error when it cannot be, and the asynchronous kernels.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { getThreads, nativeStatus, setThreads } from 'skein/native';
 import { describe, expect, it } from 'vitest';
 import { asyncKernels, nativeKernels, referenceKernels } from '#internal/native/index.js';
 
-// The kernels are no part of the package's interface, so they are imported by path.
+// The kernels are not part of the package's interface, so they are imported by path.
 const program = `
 import { nativeStatus } from 'skein/native';
 import { kernels } from './dist/native/index.js';
@@ -34,14 +34,14 @@ function start(
 }
 
 describe('choice of kernels', () => {
-  it('refuses a level it does not know and says which there are', () => {
+  it('rejects an unknown level and lists the known ones', () => {
     const { status, stderr } = start({ SKEIN_NATIVE: 'avx9' });
     expect(status).not.toBe(0);
     expect(stderr).toContain(
       'SKEIN_NATIVE: expected 0, 1 or one of portable, avx2, avx512, neon, got "avx9"',
     );
   });
-  it.each(['0', '-1', 'many', '1.5'])('refuses SKEIN_THREADS=%s', (value) => {
+  it.each(['0', '-1', 'many', '1.5'])('rejects SKEIN_THREADS=%s', (value) => {
     const { status, stderr } = start({ SKEIN_THREADS: value });
     expect(status).not.toBe(0);
     expect(stderr).toContain('SKEIN_THREADS');
@@ -57,7 +57,7 @@ describe('choice of kernels', () => {
     expect(JSON.parse(stdout)).toMatchObject({ backend: 'native', level, threads: 3, product: 6 });
   });
   it.runIf(nativeKernels !== null && process.platform === 'linux')(
-    'refuses a library that was cut off, by name',
+    'rejects a truncated library with an error that names it',
     () => {
       const { level, path } = nativeStatus();
       const copy = mkdtempSync(join(tmpdir(), 'skein-cut-off-'));
@@ -122,7 +122,7 @@ describe('choice of kernels', () => {
     expect(JSON.parse(stdout).path).toContain(join('@skein', `${process.platform}-${process.arch}`));
   });
   it.runIf(nativeKernels !== null)(
-    'says why an addon that is there does not load, and goes to the next place',
+    'reports why an existing addon does not load, and tries the next location',
     () => {
       const spoil = (folder: string): void => {
         const place = join(folder, 'node_modules', '@skein', `${process.platform}-${process.arch}`);
@@ -150,7 +150,7 @@ describe('choice of kernels', () => {
     expect(JSON.parse(stdout)).toMatchObject({ backend: 'reference' });
     expect(stderr).toMatch(/build\/ \(no file skein-/);
   });
-  it('setThreads refuses nonsense', () => {
+  it('setThreads rejects invalid numbers', () => {
     expect(() => setThreads(0)).toThrow(
       /setThreads: expected a whole number from 1 to 1024 for count, got 0/,
     );
@@ -159,7 +159,7 @@ describe('choice of kernels', () => {
 });
 
 describe('asynchronous kernels', () => {
-  it('give what the synchronous ones give, many at once', async () => {
+  it('return what the synchronous ones return, many concurrently', async () => {
     const x = Float32Array.from({ length: 1000 }, (_, i) => i / 7);
     const jobs = Array.from({ length: 50 }, async () => {
       const y = new Float32Array(1000);
@@ -199,7 +199,7 @@ describe('asynchronous kernels', () => {
     expect(ticks).toBeGreaterThan(0);
     expect(c[0]).toBe(0.25 * n);
   });
-  it.runIf(nativeKernels !== null)('refuse a wrong argument by name and position', () => {
+  it.runIf(nativeKernels !== null)('reject a wrong argument with an error that names it', () => {
     const wrong = Int32Array.of(1) as unknown as Float32Array;
     expect(() => nativeKernels?.unary(0, Float32Array.of(1), wrong, 1, 0)).toThrow(
       /kernel unary: expected a Float32Array for y \(argument 3\)/,
@@ -209,7 +209,7 @@ describe('asynchronous kernels', () => {
 });
 
 describe.runIf(nativeKernels !== null)('worker threads', () => {
-  it('load the addon beside the main thread and end while work is under way', () => {
+  it('load the addon next to the main thread and end while work is in flight', () => {
     const script = `
       import { Worker, isMainThread } from 'node:worker_threads';
       const body = \`

@@ -1,6 +1,6 @@
 /**
  * A system that gives no more threads (a limit on processes in a container): kernels compute on the threads there are, and
- * asynchronous calls either work or reject. A preloaded `pthread_create` refuses every thread that the addon asks for.
+ * asynchronous calls either work or reject. A preloaded `pthread_create` fails for every thread that the addon starts.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
- * Calls every native kernel, synchronous and asynchronous, with arguments that are wrong in one place. Run as a process of
- * its own: what it is looking for would end the process. Prints the kernel it works on, and at last what was not refused.
+ * Calls every native kernel, synchronous and asynchronous, with arguments that are wrong in one position. Run as a separate
+ * process, because the mistakes it looks for would end it. Prints the kernel it works on, and finally what was not rejected.
  */
 import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,7 +10,7 @@ import { byPosition, type KernelCall, kernelCalls } from './kernel-calls.js';
 
 type Run = (...args: unknown[]) => unknown;
 
-/** Whole numbers that are no size and no code, by position: large or negative ones mean something there. */
+/** Whole numbers that are neither sizes nor codes, by position: large or negative ones are valid there. */
 const free: Readonly<Record<string, readonly number[]>> = {
   randomBits: [3],
   randomUniform: [5],
@@ -82,7 +82,7 @@ function replaced(args: KernelCall, at: number, value: unknown): KernelCall {
 const isArray = (arg: unknown): arg is Int32Array => ArrayBuffer.isView(arg);
 
 async function probe(name: string, run: Run, make: () => KernelCall): Promise<void> {
-  if (await refused(run, make())) missed.push(`${name}: a valid call is refused`);
+  if (await refused(run, make())) missed.push(`${name}: a valid call is rejected`);
   for (const [at, arg] of make().entries()) {
     const say = (what: string) => missed.push(`${name}, argument ${at + 1}: ${what} is accepted`);
     if (isArray(arg)) {
@@ -100,7 +100,7 @@ async function probe(name: string, run: Run, make: () => KernelCall): Promise<vo
   }
 }
 
-/** Sizes of 0, one and two at a time: nothing to do, or refused, but neither a crash nor an endless loop. */
+/** Sizes of 0, one and two at a time: nothing to do, or rejected, but neither a crash nor an endless loop. */
 async function probeZeros(name: string, run: Run, make: () => KernelCall): Promise<void> {
   const sizes = [...make().entries()].filter(
     ([at, arg]) => Number.isInteger(arg) && !(name === 'readRows' && at === 0),

@@ -90,7 +90,7 @@ describe.runIf(nativeKernels !== null)('thread pool', () => {
     expect(stdout).toBe('4,1,3');
   });
 
-  it('serves several JavaScript threads at once with the right results', () => {
+  it('serves several JavaScript threads concurrently with the right results', () => {
     const { stdout } = run(`
       import { Worker } from 'node:worker_threads';
       const body = \`

@@ -1,6 +1,6 @@
 // gatAttention and its gradient, in chunks of rows.
 //
-// Scores are few beside the features they weigh: those of a chunk wait in a buffer of the thread, so that the largest of
+// Scores are few compared with the features they weigh: those of a chunk wait in a buffer of the thread, so that the largest of
 // a row is known before its exponentials, the exponentials of all rows are computed together, and the features are
 // read once.
 #include "attention/gat_attention.h"

@@ -5,7 +5,7 @@
 
 namespace skein {
 
-// ee, ids and key may be null. `ids` decide about dropout in place of the entries' places.
+// ee, ids and key may be null. `ids` select the dropout words instead of the entries' positions.
 template <class T>
 void gat_attention(const T* z, const T* el, const T* er, const T* ee, Offsets offsets, const i32* indices,
                    const i32* ids, const u32* key, double drop, T* y, T* lse, i64 rows, i64 heads, i64 width, double slope);

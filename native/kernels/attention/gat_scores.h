@@ -1,4 +1,4 @@
-// What the two directions of attention share: the sums el + er + ee of a chunk of rows, and the dropout of attention.
+// Shared by attention and its gradient: the sums el + er + ee of a chunk of rows, and the dropout of attention.
 #pragma once
 
 #include "attention/head_scores.h"
@@ -44,13 +44,13 @@ struct GatScores {
 
   // to = leakyRelu(from); `to` may be `from`.
   void leaky(const T* from, i64 n, T* to) const {
-    const T leak = slope;  // a copy, because `to` might point at the member for all the compiler knows
+    const T leak = slope;  // a copy, because `to` might point at the member as far as the compiler can tell
 #pragma GCC ivdep
     for (i64 i = 0; i < n; ++i) to[i] = from[i] > T(0) ? from[i] : leak * from[i];
   }
 };
 
-// Attention dropout, with the decisions of dropout_rows for the entries' ids, or of dropout for their places without ids.
+// Attention dropout, with the decisions of dropout_rows for the entries' ids, or of dropout for their positions without ids.
 template <class T>
 struct AttentionMask {
   const u32* key;

@@ -1,6 +1,6 @@
 // Scores of the entries of a row, [n, heads]: largest and sum per head, and what is done to all entries head by head.
 //
-// The usual numbers of heads are template arguments, so that the heads of an entry are one vector; 0 stands for the others.
+// Common numbers of heads are template arguments, so that the heads of an entry are one vector; 0 means any other number.
 // A head's scores are combined in ascending order, except where there is only one head: then in lanes.
 #pragma once
 

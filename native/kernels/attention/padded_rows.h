@@ -1,4 +1,4 @@
-// Products of a few rows that lie close to the core, padded with zeros to whole lanes.
+// Products of a few rows that are in the first-level cache, padded with zeros to whole lanes.
 //
 // A dot product is one chain of fused steps in each lane, then a fold; a weighted sum is one chain over rising rows. Neither
 // depends on how many rows and heads a register tile takes, nor on the vector width.

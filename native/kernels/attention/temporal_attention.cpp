@@ -96,7 +96,7 @@ void score_gradients(const EdgeMask<T>& mask, i64 i, const T* raw, const T* alph
   }
 }
 
-// What the gradient of an edge's row is made of: a[p, k] query[k] + c[p, k] out[k], summed over the heads.
+// The gradient of an edge's row: a[p, k] query[k] + c[p, k] out[k], summed over the heads.
 template <class T>
 struct RowGradients {
   const T* a;

@@ -1,4 +1,4 @@
-// The rows that stand for edges in temporal attention, and the dropout mask of their weights.
+// The rows of edges in temporal attention, and the dropout mask of their weights.
 #pragma once
 
 #include <algorithm>
@@ -11,10 +11,10 @@
 
 namespace skein {
 
-// Edges that are gathered at once: rows of a few hundred numbers then stay in the first-level cache.
+// Edges that are gathered together: rows of a few hundred numbers then stay in the first-level cache.
 constexpr i64 kTileEdges = 16;
 
-// Row p is [h[neighbors[p]] ‖ features[event_rows[p]] ‖ cosines, 1], each of the three parts padded with zeros to whole
+// Row p is [h[neighbors[p]] ‖ features[event_rows[p]] ‖ cosines, 1], each of the three sections padded with zeros to whole
 // lanes, so that rows are written and read in whole lines.
 template <class T>
 struct EdgeRows {
@@ -43,7 +43,7 @@ struct EdgeRows {
     }
   }
 
-  // Asks for what gather will read of these edges.
+  // Prefetches what gather will read of these edges.
   void fetch(i64 from, i64 to) const {
     constexpr i64 kLine = 64 / static_cast<i64>(sizeof(T));
     for (i64 p = from; p < to; ++p) {
@@ -138,7 +138,7 @@ class Lines {
   T* data_ = nullptr;
 };
 
-// What one thread needs: a tile of rows, two sets of head rows, one of sums, sines of a tile, numbers of edges and heads.
+// Scratch of one thread: a tile of rows, two sets of head rows, one of sums, sines of a tile, numbers of edges and heads.
 template <class T>
 struct EdgeBuffers {
   Lines<T> x, query, out, sums, sines;

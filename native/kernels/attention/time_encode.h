@@ -2,7 +2,7 @@
 // graphs", eq. 7 with a learnt phase).
 //
 // Time stamps are large (seconds since 1970 are about 1.7e9) while the result turns over within 2π, so the argument is
-// formed and reduced in double whatever the type of the arrays.
+// formed and reduced in double for both array types.
 #pragma once
 
 #include "support/common.h"

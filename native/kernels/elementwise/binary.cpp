@@ -17,7 +17,7 @@ void binary(i64 op, const T* a, const T* b, T* y, i64 n, const i32* dims) {
     case BinaryOp::mul: return binary_map(a, b, y, n, dims, [](T u, T v) { return u * v; });
     case BinaryOp::div: return binary_map(a, b, y, n, dims, [](T u, T v) { return u / v; });
     case BinaryOp::pow: return binary_map(a, b, y, n, dims, [](T u, T v) { return std::pow(u, v); });
-    // A comparison with NaN is false, so a NaN on the right is taken without a test of its own.
+    // A comparison with NaN is false, so a NaN on the right is taken without a separate test.
     case BinaryOp::maximum: return binary_map(a, b, y, n, dims, [](T u, T v) { return (u > v) | (u != u) ? u : v; });
     case BinaryOp::minimum: return binary_map(a, b, y, n, dims, [](T u, T v) { return (u < v) | (u != u) ? u : v; });
   }

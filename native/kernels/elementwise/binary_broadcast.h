@@ -1,7 +1,7 @@
 // The loop under every binary kernel: y[i] = f(a, b) with y contiguous and a, b contiguous, repeated or strided.
 //
 // After merging dimensions the innermost one decides: both operands run along ([N,F] op [F] and plain arrays), one of
-// them stands still ([N,F] op [N,1], scalars), or anything else. Work is cut into rows, long rows into segments.
+// them stands still ([N,F] op [N,1], scalars), or anything else. Work is divided into rows, long rows into segments.
 #pragma once
 
 #include "support/common.h"
@@ -9,7 +9,7 @@
 
 namespace skein {
 
-// One copy per operation instead of one per place of use: the call is cheap beside a row, the copies are not.
+// One copy per operation instead of one per call site: the call is cheap compared with a row, the copies are not.
 template <class In, class Out, class F>
 __attribute__((noinline)) void binary_row(const In* SKEIN_RESTRICT a, i64 step_a,
                                           const In* SKEIN_RESTRICT b, i64 step_b, Out* SKEIN_RESTRICT y, i64 n, F f) {

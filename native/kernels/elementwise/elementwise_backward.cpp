@@ -8,7 +8,7 @@ namespace skein {
 
 namespace {
 
-// Passes to f only what it needs, so that a kernel reads no array in vain. gx may be gy.
+// Passes to f only what it needs, so that a kernel reads no unused array. gx may be gy.
 template <class T, class F>
 inline void map_with(const T* saved, const T* gy, T* gx, i64 n, F f) {
   parallel_for(n, kElementGrain, [=](i64 begin, i64 end) {

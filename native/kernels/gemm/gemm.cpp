@@ -1,15 +1,15 @@
 // Packed matrix product: blocking, work sharing and the split over k.
 //
 // Loops, outermost first (after Goto and van de Geijn, "Anatomy of high-performance matrix multiplication", 2008):
-//   columns in slices, k in slabs   so that a packed piece of b takes at most kSlabBytes, then packed by all threads;
+//   columns in slices, k in slabs   so that a packed slab of b takes at most kSlabBytes, then packed by all threads;
 //   tasks                           blocks of rows, and groups of columns when rows alone give too few tasks;
 //   k in steps of kDepth            a panel of b (kDepth x 2 vectors) stays in the nearest caches,
 //   panels, then bands of rows      while the task's rows of a come from the second level: one register tile each.
 //
 // Row invariance: c[i,j] is one chain of fused multiply-adds with rising k, begun at its start value and carried
 // through c between steps. Blocking, tails and threads choose only which tile holds a chain, never its order.
-// The one exception is a transposed a with a long k and a small c (weight gradients): k is then cut at boundaries
-// that depend on the sizes alone, and the parts are added in order.
+// The one exception is a transposed a with a long k and a small c (weight gradients): k is then split at boundaries
+// that depend on the sizes alone, and the partial sums are added in order.
 #include "gemm/gemm.h"
 
 #include "gemm/gemm_tasks.h"
@@ -55,14 +55,14 @@ void run_product(Product<T> p, bool parallel) {
   }
 }
 
-// How many parts k is cut into: a function of the sizes, so that the bits do not depend on the threads. All parts
+// Number of parts that k is split into: a function of the sizes, so that the bits do not depend on the threads. All parts
 // together take at most 2^21 elements of scratch.
 inline i64 parts_of(i64 m, i64 n, i64 k, bool trans_a) {
   if (!trans_a || m * n > 512 * 512) return 1;
   return std::max<i64>(1, std::min({i64{32}, k / 1024, (i64{1} << 21) / (m * n)}));
 }
 
-// k in parts, each a product of its own into scratch, then c = start + (part 0 + part 1 + ...).
+// k in parts, each a separate product into scratch, then c = start + (part 0 + part 1 + ...).
 template <class T>
 void run_parts(const Product<T>& p, i64 parts, bool parallel) {
   static thread_local Scratch scratch;

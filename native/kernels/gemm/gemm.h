@@ -15,7 +15,7 @@ template <class T>
 void gemm(const T* a, const T* b, const T* bias, T* c, i64 m, i64 n, i64 k, bool trans_a, bool trans_b,
           bool accumulate);
 
-// The same for `batch` independent products that lie one after another in a, b and c.
+// gemm for `batch` independent products, stored one after another in a, b and c.
 template <class T>
 void gemm_batched(const T* a, const T* b, T* c, i64 batch, i64 m, i64 n, i64 k, bool trans_a, bool trans_b,
                   bool accumulate);

@@ -45,7 +45,7 @@ struct Slab {
   T* data(i64 panel) const { return packed + (in_place ? 0 : panel * kPanel * k); }
 };
 
-// Packs of the slab what task number `part` of pack_parts() stands for. b as [k,n] is read a few whole rows at a time,
+// Packs the share of the slab that belongs to task `part` of pack_parts(). b as [k,n] is read a few whole rows at a time,
 // b as [n,k] a panel at a time: both are runs of memory.
 constexpr i64 kPackRows = 8;
 
@@ -71,8 +71,8 @@ void pack_part(const Product<T>& p, const Slab<T>& slab, i64 part) {
   }
 }
 
-// Rows [i0, i0 + rows) of a for one step of k, cut into bands of nearly equal height, one tile high each. Within a
-// band, element (r, q) lies at r * lda + q, or at q * lda + r if `panel`.
+// Rows [i0, i0 + rows) of a for one step of k, divided into bands of nearly equal height, one tile high each. Within a
+// band, element (r, q) is at r * lda + q, or at q * lda + r if `panel`.
 template <class T>
 struct Bands {
   i64 i0, rows, count, low, extra;  // the first `extra` bands are low + 1 rows high, the others low
@@ -115,7 +115,7 @@ Bands<T> take_rows(const Product<T>& p, i64 i0, i64 i1, i64 k0, i64 k, i64 panel
   return s;
 }
 
-// What the tiles of a panel fetch for later, each an equal share of:
+// Data that the tiles of a panel prefetch, each an equal share of:
 //   a part of a split k      the rows of a and b that the next slab will pack: they come from memory, once;
 //   a read in place          the task's next rows, for the same reason;
 //   else                     the next panel of b, since a slab of b may live in the third-level cache.

@@ -1,6 +1,6 @@
 // The register tile: R rows by C vectors of c, kept in registers over one block of k.
 //
-// Every element of c is one chain  x = fma(a[i,p], b[p,j], x)  with p rising, whatever R, C and the layout of a. That
+// Every element of c is one chain  x = fma(a[i,p], b[p,j], x)  with p rising, for all R, C and layouts of a. That
 // is the whole reason why a row's bits do not depend on how rows were grouped; do not add a second accumulator.
 //
 // a is read by broadcast, either along rows (row stride `lda`, k contiguous) or from a panel packed as [k][lda].
@@ -28,7 +28,7 @@ constexpr int kRowsWide = 6;
 constexpr int kRowsNarrow = 12;
 #endif
 
-// What later tiles will read, fetched while this one computes: `near` is the next rows of a, for the first-level
+// Prefetched for later tiles while this one computes: `near` is the next rows of a, for the first-level
 // cache; `far` goes to the second level at a pace of `pace` elements for two steps of k.
 template <class T>
 struct Ahead {

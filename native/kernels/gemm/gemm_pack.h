@@ -15,7 +15,7 @@ namespace skein {
 namespace gemm_detail {
 
 // Memory that grows to the largest request and stays with its thread, so that a call does not allocate and calls
-// from several threads do not meet. Large blocks ask for huge pages: a packed b is swept many times.
+// from several threads do not meet. Huge pages are requested for large blocks: a packed b is swept many times.
 class Scratch {
  public:
   Scratch() = default;
@@ -144,7 +144,7 @@ void pack_b_plain(const T* b, i64 ldb, i64 k, int columns, int padded, T* out) {
   }
 }
 
-// The same for b stored as [n,k]: out[p][j] = b[j * ldb + p].
+// Packs b stored as [n,k]: out[p][j] = b[j * ldb + p].
 template <class T>
 void pack_b_transposed(const T* b, i64 ldb, i64 k, int columns, int padded, T* out) {
   constexpr int Q = square_of(static_cast<const T*>(nullptr));

@@ -1,7 +1,7 @@
 // A pair of linear maps. Forward: a tile's chains run through both products before c is written, once. Backward: the
 // gradient is read once, masked and summed while it is packed, and serves both weights from the cache.
 //
-// The sum over rows is cut into parts at boundaries that depend on the sizes alone; parts are added in order.
+// The sum over rows is split at boundaries that depend on the sizes alone; partial sums are added in order.
 #include "gemm/gemm_pair.h"
 
 #include "gemm/gemm_tasks.h"
@@ -156,7 +156,7 @@ void gemm_pair_backward(const T* g, const T* y, const T* a1, T* gb1, i64 k1, con
     T* const c = sums + part * stride;
     const T *gradient = g + k0 * n, *passed = y ? y + k0 * n : nullptr;
     const Product<T> p{a1 + k0 * k1, gradient, nullptr, c, k1, n, k, k1, n, true, false, false, true, false};
-    // b is packed already: here it only says what to fetch for the next slab, beside p's.
+    // b is packed already: here it only selects what to prefetch for the next slab, with p's.
     const Product<T> q{a2 + k0 * k2, y ? passed : gradient, nullptr, c + k1 * n, k2, n, k, k2, n, true, false, false, true,
                        false};
     run_part(p, q, gradient, passed, c + rows * n);

@@ -166,7 +166,7 @@ struct Simd {
 
 #endif
 
-// Streamed stores are weakly ordered: they must be complete before another thread is told that c is ready.
+// Streamed stores are weakly ordered: they must be complete before another thread is notified that c is ready.
 inline void finish_streams() {
 #if defined(__AVX2__)
   _mm_sfence();

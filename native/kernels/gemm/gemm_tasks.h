@@ -1,4 +1,4 @@
-// How a matrix product is shared out: blocks of rows, and groups of columns when rows alone give too few tasks.
+// How a matrix product is divided into tasks: blocks of rows, and groups of columns when rows alone give too few tasks.
 //
 // Which thread takes which task changes no result; see gemm.cpp for why.
 #pragma once
@@ -11,7 +11,7 @@ namespace gemm_detail {
 constexpr i64 kBlockRows = 144;               // of a in one task, so that they fit in the second-level cache
 constexpr i64 kStreamBytes = i64{1} << 24;    // a c of this size leaves the caches before it is read again
 constexpr i64 kParallelWork = i64{1} << 20;   // m * n * k below which a second thread costs more than it gives
-constexpr i64 kLongWork = i64{1} << 28;       // m * n * k from which tasks go to whoever is free
+constexpr i64 kLongWork = i64{1} << 28;       // m * n * k from which tasks go to any free thread
 
 template <class F>
 void for_each(bool parallel, i64 n, i64 grain, F&& f, Share share = Share::kept) {
@@ -40,7 +40,7 @@ bool may_stream(const Product<T>& p) {
 template <class T, class F>
 void share_blocks(const Product<T>& p, i64 panels, i64 work, bool parallel, F&& run) {
   const i64 team = parallel ? threads() : 1;
-  // As many blocks of rows as fill the team evenly; columns are cut only if the rows are too few. A task takes
+  // As many blocks of rows as fill the team evenly; columns are divided only if the rows are too few. A task takes
   // several blocks in a row where there are many, so that looking ahead pays.
   i64 blocks = ceil_div(p.m, sizeof(T) == 4 || p.part ? kBlockRows : kBlockRows * 2 / 3), groups = 1;
   if (team > 1) {

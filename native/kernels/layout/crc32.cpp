@@ -52,7 +52,7 @@ u32 by_tables(const u8* p, i64 n, u32 crc) {
 
 SKEIN_CLMUL inline __m128i load(const u8* p) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p)); }
 
-// Moves a remainder by the distance of `k` and adds what stands there.
+// Moves a remainder by the distance of `k` and adds the data there.
 SKEIN_CLMUL inline __m128i fold(__m128i x, __m128i k, __m128i next) {
   const __m128i low = _mm_clmulepi64_si128(x, k, 0x00);
   const __m128i high = _mm_clmulepi64_si128(x, k, 0x11);

@@ -12,7 +12,7 @@ namespace skein {
 
 namespace {
 
-// Bytes that one piece of work moves at least, so that threads are not woken for less.
+// Bytes that one task moves at least, so that threads are not woken for less.
 constexpr i64 kCopyBytes = 128 * 1024;
 
 i64 pieces_per_chunk(i64 piece_bytes) { return piece_bytes >= kCopyBytes ? 1 : kCopyBytes / piece_bytes; }
@@ -129,7 +129,7 @@ inline void transpose_tile(const E* SKEIN_RESTRICT src, i64 src_step, E* SKEIN_R
     for (i64 j = 0; j < kTileCols; j += line) __builtin_prefetch(dst + i * dst_step + j, 1);
   }
   for (i64 j = 0; j < kTileCols; j += s) {
-    // The same lines of the next tile; its rows lie too far apart for the processor to guess.
+    // The same lines of the next tile; its rows are too far apart for the processor to guess.
     for (i64 k = j; k < j + s; ++k) {
       for (i64 i = 0; i < kTileRows; i += line) __builtin_prefetch(src + (k + kTileCols) * src_step + i);
     }

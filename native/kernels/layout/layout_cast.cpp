@@ -20,7 +20,7 @@ struct BF16 {
   u16 bits;
 };
 
-// f64 to f32 "to odd": truncated with the last bit set when anything was cut off. A second rounding to at most 22 bits
+// f64 to f32 "to odd": truncated with the last bit set when anything was truncated. A second rounding to at most 22 bits
 // then gives the same as one direct rounding.
 inline float round_to_odd(double x) {
   const float nearest = static_cast<float>(x);

@@ -1,4 +1,4 @@
-// Sums over the rows of a matrix, column by column, in blocks of rows: the shared part of the norms' gradients.
+// Sums over the rows of a matrix, column by column, in blocks of rows: shared by the norms' gradients.
 //
 // A block's sums are kept in the element type, blocks are added in double and in order. The blocks depend on the
 // shape alone, so the result does not depend on the number of threads.

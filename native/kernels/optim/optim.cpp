@@ -18,7 +18,7 @@ constexpr i64 kAheadRows = 8;
 // Weight decay of Adam: added to the gradient, or (AdamW) applied to the parameter itself.
 enum class Decay { none, gradient, parameter };
 
-// How the momentum buffer takes part: not at all, as a copy of the first gradient, or as a running mix.
+// How the momentum buffer is used: not at all, as a copy of the first gradient, or as a running mix.
 enum class Momentum { none, start, running };
 
 template <class T>

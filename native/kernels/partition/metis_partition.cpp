@@ -1,4 +1,4 @@
-// metisPartition: the k-way partitioning of libmetis, looked for when first asked for. The addon is built without METIS and
+// metisPartition: the k-way partitioning of libmetis, searched for on first use. The addon is built without METIS and
 // finds one that is installed later, so what differs between its builds is found out at run time: the width of its
 // integers, and the numbering of its options, which changed between 5.1 and 5.2.
 #include "sample/sample.h"

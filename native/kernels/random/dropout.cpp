@@ -1,5 +1,5 @@
 // Dropout: one random word per element, compared with p·2^32. The work is Philox and memory traffic; the words of a
-// piece stay in the first-level cache between the generator and the comparison.
+// chunk stay in the first-level cache between the generator and the comparison.
 #include "random/dropout.h"
 
 #include "support/lanes.h"
@@ -75,7 +75,7 @@ void dropout_entries(const T* x, Offsets offsets, const i32* columns, const i32*
   if (rows <= 0) return;
   const Keep<T> keep(p);
   for_rows(offsets, rows, kElementGrain / 4, [=](i64 from, i64 to) {
-    // Words of many short rows are drawn together; the last group of a piece may draw some that are not used.
+    // Words of many short rows are drawn together; the last group of a chunk may draw some that are not used.
     u64 at[kPhiloxPiece] = {};
     alignas(64) u32 words[kPhiloxPiece];
     i64 begin = offsets[from], count = 0;

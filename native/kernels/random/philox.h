@@ -5,7 +5,7 @@
 //
 // The SIMD forms keep each of the four state words in the low half of a 64-bit lane, because that is what the
 // 32×32→64 multiply reads: its upper halves may hold rubbish. Lanes hold blocks 0 4 1 5 2 6 3 7 (AVX2: 0 2 1 3), so
-// that interleaving the finished words within 128-bit parts puts them in memory order without a shuffle.
+// that interleaving the finished words within 128-bit lanes puts them in memory order without a shuffle.
 #pragma once
 
 #include <cmath>
@@ -60,7 +60,7 @@ inline void philox_lanes(const u32* key, u64 block, u32* out) {
     k0 += kPhiloxW0;
     k1 += kPhiloxW1;
   }
-  // The last round leaves words 0, 1 and words 2, 3 side by side: a product with its halves exchanged is both at once.
+  // The last round leaves words 0, 1 and words 2, 3 side by side: a product with its halves exchanged is both.
   const PhiloxVector p0 = philox_multiply(c0, m0), p1 = philox_multiply(c2, m1);
   const PhiloxVector a = ((p1 >> 32) | (p1 << 32)) ^ (c1 & low) ^ (zero + k0);
   const PhiloxVector b = ((p0 >> 32) | (p0 << 32)) ^ (c3 & low) ^ (zero + k1);
@@ -110,10 +110,10 @@ inline u64 philox_threshold(double p) {
   return bound >= 4294967296.0 ? 4294967296ull : static_cast<u64>(bound);
 }
 
-// Words that a piece of work draws at once: they stay in the first-level cache.
+// Words that a task draws together: they stay in the first-level cache.
 constexpr i64 kPhiloxPiece = 1024;
 
-// Calls f(words, offset, count) for pieces of the words start … start + n − 1, in order; offset is a multiple of
+// Calls f(words, offset, count) for chunks of the words start … start + n − 1, in order; offset is a multiple of
 // kPhiloxPiece and count is that number except at the end.
 template <class F>
 inline void philox_words(const u32* key, u64 start, i64 n, F&& f) {

@@ -1,4 +1,4 @@
-// Philox4x32-10 for eight counters of their own at once: what samplers draw, where a counter is (node, block, hop, step).
+// Philox4x32-10 for eight independent counters at a time: the draws of samplers, where a counter is (node, block, hop, step).
 //
 // philox.h numbers the blocks of one sequence; here the first two counter words differ from lane to lane. Same bits as
 // `philox4x32` in src/util/philox.ts at every instruction-set level.
@@ -10,12 +10,12 @@ namespace skein {
 
 constexpr int kCounterLanes = 8;
 
-// What all draws of one hop share: the cipher's key and the two upper counter words.
+// Shared by all draws of one hop: the cipher's key and the two upper counter words.
 struct DrawKey {
   u32 k0, k1, c2, c3;
 };
 
-// The stream words of the key are mixed into the counter, so that the whole of a derived key counts.
+// The stream words of the key are mixed into the counter, so that the whole of a derived key has an effect.
 inline DrawKey draw_key(const u32* key, i64 step, i64 tag) {
   return {key[0], key[1], static_cast<u32>(tag) ^ key[2], static_cast<u32>(step) ^ key[3]};
 }

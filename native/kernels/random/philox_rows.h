@@ -1,5 +1,5 @@
 // Random words of rows in any order. Row r has the words start(r) … start(r) + width − 1 of a key's sequence, so that what
-// is drawn for a row depends on what it is, not on where it lies.
+// is drawn for a row depends on its id, not on its position.
 #pragma once
 
 #include "random/philox_counters.h"
@@ -43,7 +43,7 @@ class PendingBlocks {
   int count_ = 0;
 };
 
-// Calls f(words, offset, count) for pieces of all words, row after row: offset counts words from the first row's first.
+// Calls f(words, offset, count) for chunks of all words, row after row: offset counts words from the first row's first.
 template <class Start, class F>
 inline void philox_rows(const u32* key, i64 rows, i64 width, Start&& start, F&& f) {
   if (width >= 4 * kPhiloxGroup) {
@@ -64,7 +64,7 @@ inline void philox_rows(const u32* key, i64 rows, i64 width, Start&& start, F&& 
   }
 }
 
-// Words of a sequence in any order, many at a time: several vectors at once hide the latency of the multiplies.
+// Words of a sequence in any order, many at a time: several vectors together hide the latency of the multiplies.
 constexpr i64 kPickedWords = 32;
 
 // out[i] is word at[i] of the key's sequence, for kPickedWords of them.
@@ -114,7 +114,7 @@ inline void philox_pick(const u32* key, const u64* at, u32* out) {
 #endif
 }
 
-// The first word of a row of `width`. Ids count as unsigned, so that negative ones have words of their own.
+// The first word of a row of `width`. Ids are read as unsigned, so that negative ones have distinct words.
 inline u64 row_word(i32 id, i64 width) { return static_cast<u64>(static_cast<u32>(id)) * static_cast<u64>(width); }
 
 }  // namespace skein

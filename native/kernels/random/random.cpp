@@ -12,7 +12,7 @@
 
 namespace skein {
 
-// A multiple of the piece, so that chunks start on pieces.
+// A multiple of kPhiloxPiece, so that chunks start on its boundaries.
 static constexpr i64 kGrain = 16 * kPhiloxPiece;
 
 static inline double from_bits(u64 bits) {

@@ -1,8 +1,8 @@
 // sum, mean, max and min over the middle axis of [outer, mid, inner].
 //
-// inner = 1: every row is a run (reduce_run.h); runs longer than kRun are cut there. inner > 1: rows are added into a
-// tile of column totals, 64 rows in T, then those in double; tall and narrow inputs are cut into blocks of rows.
-// All cuts depend on the sizes alone and the parts are joined in order.
+// inner = 1: every row is a run (reduce_run.h); runs longer than kRun are split there. inner > 1: rows are added into a
+// tile of column totals, 64 rows in T, then those in double; tall and narrow inputs are split into blocks of rows.
+// All splits depend on the sizes alone, and partial results are joined in order.
 #include "reduce/reduce.h"
 
 #include <memory>
@@ -75,7 +75,7 @@ void reduce_tile(const T* x, i64 rows, i64 step, i64 width, double* SKEIN_RESTRI
   }
 }
 
-// Narrow rows without gaps: 16 of them make one wide row, whose 16 parts are joined at the end.
+// Narrow rows without gaps: 16 of them make one wide row, whose 16 sections are joined at the end.
 template <class Op, class T>
 void reduce_narrow(const T* x, i64 rows, i64 width, double* SKEIN_RESTRICT total) {
   constexpr i64 kGroup = 16;
@@ -95,7 +95,7 @@ void reduce_any_tile(const T* x, i64 rows, i64 step, i64 width, double* total) {
   else reduce_tile<Op>(x, rows, step, width, total);
 }
 
-// How the columns of one outer index are cut.
+// How the columns of one outer index are divided.
 struct ColumnCut {
   i64 tiles, blocks, block_rows;
 

@@ -21,7 +21,7 @@ inline void load4(const float* p, Double4& out) {
 
 inline void load4(const double* p, Double4& out) { __builtin_memcpy(&out, p, sizeof(out)); }
 
-// 32 running sums in double, whatever the vector width; then folded in a fixed order.
+// 32 running sums in double, for every vector width; then folded in a fixed order.
 template <class T>
 double sum_squares_run(const T* x, i64 n) {
   Double4 sums[8] = {};

@@ -23,7 +23,7 @@ struct Rows {
   }
 };
 
-// memcpy, because rows of bytes may start anywhere; the compiler makes a plain move of it.
+// memcpy, because rows of bytes may start at any address; the compiler makes a plain move of it.
 template <class E>
 void copy_elements(const void* x, const i32* ids, void* y, i64 begin, i64 end) {
   const u8* SKEIN_RESTRICT from = static_cast<const u8*>(x);

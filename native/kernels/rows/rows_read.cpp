@@ -1,5 +1,5 @@
-// readRows: many small reads at once. A disk gives its rate only to a queue of requests (here: 19,000 reads a second one after
-// the other, 146,000 with 32 under way), so threads of their own wait for them: they cost no processor time while they wait.
+// readRows: many small reads in parallel. A disk gives its rate only to a queue of requests (here: 19,000 reads a second one after
+// the other, 146,000 with 32 in flight), so separate threads wait for them: they cost no processor time while they wait.
 #include "rows/rows_read.h"
 
 #include <atomic>
@@ -46,7 +46,7 @@ class PageBuffer {
   i64 bytes_ = 0;
 };
 
-// One call: runs of neighbouring rows, taken one by one by whoever is free.
+// One call: runs of neighbouring rows, taken one by one by any free thread.
 struct Task {
   i64 file;
   const i32* ids;
@@ -133,7 +133,7 @@ void read_forever() {
   }
 }
 
-// Asks `count` readers to help with a task, one entry in the list each. Threads are started first: where the system has no
+// Wakes `count` readers for a task, one entry in the list each. Threads are started first: where the system has no
 // more of them, fewer readers take the entries, or the caller reads alone.
 void call_readers(const std::shared_ptr<Task>& task, i64 count) {
   Readers& r = readers();

@@ -3,8 +3,8 @@
 // scatterAddRows shares the destinations out in ranges of ids and adds each range's rows as they come: measured faster
 // than sorting, which would load and store a destination only once but reads the source in random order. On one thread
 // it adds row by row. Both give the same bits, since a destination meets its rows in the same order. coalesceRows needs
-// its ids sorted anyway, and sums runs of equal ids. Where one range or run holds a large part of all rows (a hub), its
-// columns are shared out instead.
+// its ids sorted anyway, and sums runs of equal ids. Where one range or run holds a large fraction of all rows (a hub), its
+// columns are divided among threads instead.
 #include <cstring>
 #include <vector>
 

@@ -1,8 +1,8 @@
 // How rows move through the cache: fetched ahead of their use, and written past it when there are many.
 //
 // A result too large to stay in the cache is better written with streaming stores, which spare the memory bus the read
-// of lines that are about to be overwritten. They only pay as whole, aligned cache lines: where a piece ends within a
-// line, that line waits in a buffer until the next piece completes it.
+// of lines that are about to be overwritten. They only pay as whole, aligned cache lines: where a chunk ends within a
+// line, that line waits in a buffer until the next chunk completes it.
 #pragma once
 
 #include <cstring>
@@ -57,7 +57,7 @@ inline void stream_line(u8* dst, const u8* src) {
 #endif
 }
 
-// Asks for the lines of a row that will be needed soon. Of a very wide one only the start is fetched; the hardware
+// Prefetches the lines of a row that will be needed soon. Of a very wide one only the start is fetched; the hardware
 // follows the rest by itself.
 template <int for_writing>
 inline void fetch_bytes(const void* row, i64 bytes) {
@@ -106,7 +106,7 @@ class StreamWriter {
   }
 
  private:
-  // The open line is full. The very first one may begin before the target: that part is not ours to write.
+  // The open line is full. The very first one may begin before the target: those bytes must not be written.
   void close_line() {
     if (from_ == 0) stream_line(line_, open_);
     else std::memcpy(line_ + from_, open_ + from_, static_cast<std::size_t>(kLineBytes - from_));

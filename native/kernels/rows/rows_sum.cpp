@@ -1,4 +1,4 @@
-// sumRows: the sums of rows with the same id, each destination written once. Where every destination is wanted this saves
+// sumRows: the sums of rows with the same id, each destination written once. Where every destination is needed this saves
 // the passes of filling with zeros and of adding in place.
 #include <cstring>
 #include <vector>

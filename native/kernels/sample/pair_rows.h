@@ -1,4 +1,4 @@
-// One row for each different (node, time) pair of a temporal hop, by first appearance.
+// One row for each distinct (node, time) pair of a temporal hop, by first appearance.
 #pragma once
 
 #include <algorithm>
@@ -62,7 +62,7 @@ inline i64 share_rows(i32* nodes, double* times, i32* cutoffs, i64 num_dst, i64 
     const double t = times[from];
     const i32 row = pairs.row(node, t, static_cast<i32>(count));
     sources[e] = row;
-    // Also where the row is not new: the next one then takes the place. Never ahead of what is still to be read.
+    // Also where the row is not new: the next one then overwrites it. Never ahead of what is still to be read.
     nodes[count] = node;
     times[count] = t;
     cutoffs[count] = cutoff;

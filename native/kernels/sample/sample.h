@@ -1,5 +1,5 @@
 // Samplers: neighbours over several hops, one hop of one relation, walks, negatives. Integers only, so that every
-// implementation gives the same bits. What is drawn for a node depends on (key, step, hop, node, draw), never on its place.
+// implementation gives the same bits. What is drawn for a node depends on (key, step, hop, node, draw), never on its row in a batch.
 #pragma once
 
 #include "support/list.h"
@@ -34,10 +34,10 @@ void sample_negatives(List<const i32> offsets, List<const i32> sorted, const i32
 // Every row of indices in ascending order.
 void sort_rows(const i32* offsets, const i32* indices, i32* out, i64 rows);
 
-// Parts of a symmetric graph without self loops, balanced, with few edges between them. Returns the cut; -1 without METIS.
+// Balanced partitions of a symmetric graph without self loops. Returns the number of edges between them; -1 without METIS.
 i64 metis_partition(const i32* offsets, const i32* indices, i64 n, i64 parts, i64 seed, i32* out);
 
-// The same with a weight per edge (equal in both directions) and `constraints` weights per node, each balanced.
+// metis_partition with a weight per edge (equal in both directions) and `constraints` weights per node, each balanced.
 i64 metis_partition_weighted(const i32* offsets, const i32* indices, const i32* edge_weights, const i32* node_weights,
                              i64 constraints, i64 n, i64 parts, i64 seed, i32* out);
 

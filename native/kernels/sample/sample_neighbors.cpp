@@ -47,7 +47,7 @@ struct DenseRows {
   }
 };
 
-// Rows by (tree, node id) when every seed has a tree of its own: open addressing.
+// Rows by (tree, node id) when every seed has a separate tree: open addressing.
 struct TreeRows {
   i32* ids;
   i32* trees;
@@ -100,7 +100,7 @@ i64 run_hop(const Hop& hop, List<const i32> indices, const i32* nodes, i64 count
   const i64 wanted = hop.fanout <= 0 ? 8 : kChunkEdges / hop.fanout / 8 * 8;
   const i64 chunk = wanted < 8 ? 8 : wanted > 64 ? 64 : wanted;
   const i64 chunks = (count + chunk - 1) / chunk;
-  i64 picked[3] = {edge, edge, edge};  // edges after the three chunks under way
+  i64 picked[3] = {edge, edge, edge};  // edges after the three chunks in flight
   for (i64 i = 0; i < chunk && i < count; ++i) fetch(hop.offsets.data + nodes[i]);
   for (i64 c = 0; c < chunks + 2; ++c) {
     const i64 begin = c * chunk, end = begin + chunk < count ? begin + chunk : count;

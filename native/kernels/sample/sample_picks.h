@@ -1,6 +1,6 @@
 // Which neighbours a node draws: the positions of its row that a hop takes, always in ascending order.
 //
-// Without replacement: Floyd's algorithm (k draws whatever the degree; Bentley and Floyd, CACM 30, 1987). Eight nodes draw
+// Without replacement: Floyd's algorithm (k draws for any degree; Bentley and Floyd, CACM 30, 1987). Eight nodes draw
 // side by side, one per lane: their words, the comparisons with earlier picks and the sorting network are plain vector
 // code. Large fan-outs, weights and edge dropout go node by node. Only integers decide, so every implementation agrees.
 #pragma once
@@ -43,7 +43,7 @@ inline NodeRow row_of(const Hop& hop, i32 node) {
   return {start, end - start};
 }
 
-// At most how many positions a node of this degree takes.
+// Upper bound of the positions that a node of this degree takes.
 inline i64 most_picks(const Hop& hop, i64 degree) {
   const bool all = hop.fanout < 0 || degree == 0 || hop.drop != 0 || (!hop.replace && degree < hop.fanout);
   return all ? degree : hop.fanout;
@@ -221,7 +221,7 @@ inline i64 bound_edges(const Hop& hop, const i32* nodes, i64 count) {
   return total;
 }
 
-// Positions of nodes[begin … end): to positions[edge …], with the end of each node's part in ends. Returns the new edge count.
+// Positions of nodes[begin … end): to positions[edge …], with the end of each node's range in ends. Returns the new edge count.
 inline i64 pick_rows(const Hop& hop, const SortingNetwork& network, const i32* nodes, i64 begin, i64 end, i32* ends,
                      i32* positions, i64 edge) {
   Group group;

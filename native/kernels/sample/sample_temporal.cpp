@@ -80,7 +80,7 @@ inline i64 cutoff_up_to(const double* time, i64 most, double t) {
   return low + lower_bound_of(time + low, most - low, t);
 }
 
-// Events before t; `known` may say it, or how many at most. Otherwise looks near `guess`: seeds mostly come in time order.
+// Events before t; `known` may hold it, or an upper bound. Otherwise searches near `guess`: seeds mostly come in time order.
 inline i64 cutoff_of(Stream& s, i32 known, double t, i64 guess) {
   if (known >= 0) return known <= s.limit ? known : s.refuse();
   if (known < -1) {
@@ -183,7 +183,7 @@ inline void pick(Stream& s, const Rule& rule, const Range& range, i64 count, Row
   }
 }
 
-// What the edges of one destination give: five lists of which none overlaps another.
+// Results for the edges of one destination: five lists that do not overlap.
 struct Edges {
   i32* picked;
   float* spans;
@@ -257,7 +257,7 @@ i64 sample_temporal_hop(List<const i32> starts, const i32* neighbors, List<const
       const i64 first = ends[i], count = ends[i + 1] - first;
       i32* picked = event_rows + first;
       pick(stream, rule, ranges[i], count, RowWords(draws, tag, key, nodes[i], cutoffs[i]), picked);
-      // Pairs first lie behind the destinations, one per edge; what is new among them then moves up.
+      // Pairs are first stored behind the destinations, one per edge; what is new among them then moves up.
       write_edges(stream, count, times[i], prop_time ? cutoffs[i] : kFromEvent,
                   {picked, spans + first, nodes + num_dst + first, times + num_dst + first, cutoffs + num_dst + first});
     }

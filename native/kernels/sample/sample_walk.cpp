@@ -1,4 +1,4 @@
-// Walks, negatives and sorted rows. Each walk and each negative draws from counters of its own, so chunks need no order.
+// Walks, negatives and sorted rows. Each walk and each negative draws from separate counters, so chunks need no order.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -71,7 +71,7 @@ struct Walker {
   }
 };
 
-// The first node from `id` upwards, and around, that is no neighbour; -1 when all are.
+// The first node from `id` upwards, and around, that is not a neighbour; -1 when all are.
 i32 next_stranger(const Rows& rows, const i32* sorted, i32 node, i32 id, i64 num_nodes) {
   for (i64 i = 0; i < num_nodes; ++i) {
     if (!rows.has_neighbor(sorted, node, id)) return id;

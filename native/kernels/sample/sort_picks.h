@@ -1,4 +1,4 @@
-// Sorts what a sampler picked, in memory of our own: the results are the caller's memory as well, and values that change while
+// Sorts the picks of a sampler in private memory: the results are the caller's memory as well, and values that change while
 // they are sorted would lead std::sort out of their range.
 #pragma once
 

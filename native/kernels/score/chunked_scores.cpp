@@ -1,8 +1,8 @@
 // Scores of edges against their chunk's negatives, and the gradient of these scores: the path for every loss and
-// comparator that has no kernel of its own.
+// comparator without a specialised kernel.
 //
 // For l2 the gradient of a score s = -|q - n| by q is (n - q) / |q - n|: with H = gy / |s| the sums are products again,
-// gq = H · N - rowsum(H) q and gn = Hᵀ · Q - colsum(H) n. At distances cut off at 1e-4 the gradient is 0.
+// gq = H · N - rowsum(H) q and gn = Hᵀ · Q - colsum(H) n. At distances clamped to 1e-4 the gradient is 0.
 #include "score/score.h"
 
 #include "score/score_chunks.h"

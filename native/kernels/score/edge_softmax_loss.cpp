@@ -1,8 +1,8 @@
 // The softmax loss of edges given by row numbers, from the relation operator to the gradients of everything it read: the
-// queries exist for one band at a time, so that edges cost no gathers and no passes of their own.
+// queries exist for one band at a time, so that edges cost no gathers and no extra passes.
 //
-// A task keeps its chunk in the second-level cache (softmax_band.h). Gradients go to places of their own for every row that
-// was read; who adds them up by row number (sum_rows) does it once for all.
+// A task keeps its chunk in the second-level cache (softmax_band.h). Gradients have a separate output for every row that
+// was read; the caller adds them by row number (sum_rows) once for all.
 #include "score/score.h"
 
 #include "softmax/softmax_band.h"
@@ -57,7 +57,7 @@ void edge_softmax_loss(i64 op, const T* rows, const i32* sources, const i32* tar
   const Tasks tasks(edges, chunks, n, width);
   const i64 d = width, part_size = chunks * n * d;
   T *const g_target = g_read + edges * d, *const g_negatives = g_read + 2 * edges * d;
-  // The first part of each chunk writes in place.
+  // The first task of each chunk writes in place.
   T* const later = g_read && tasks.parts > 1 ? kept.get<T>((tasks.parts - 1) * part_size) : nullptr;
   parallel_for(tasks.count(), 1, [&](i64 task, i64) {
     static thread_local gemm_detail::Scratch scratch;

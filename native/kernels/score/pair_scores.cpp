@@ -1,4 +1,4 @@
-// What is done with pairs of rows: their score with its gradient, and the product of rows of complex numbers.
+// Operations on pairs of rows: their score with its gradient, and the product of rows of complex numbers.
 #include "score/score.h"
 
 #include "score/score_tiles.h"

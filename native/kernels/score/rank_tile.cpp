@@ -2,7 +2,7 @@
 // that never holds more scores than one block.
 //
 // The tile is packed once for all threads. A thread takes a block of queries and goes through the panels: scores are
-// compared with the positives while they are in registers and leave them as two words of bits a query, from which the
+// compared with the positives while they are in registers and leave them as two words of bits per query, from which the
 // filtered rows are taken out before the rest is counted. Scores have the bits of pair_scores, so a row equal to the
 // positive's counts as equal. A comparison with NaN counts as higher: a broken model must not look perfect.
 #include "score/score.h"
@@ -95,7 +95,7 @@ class Excluded {
     self_ = self >= first ? self : kNone;
     find_next();
   }
-  // Bits of those in [from, to), which follows the last range asked for.
+  // Bits of those in [from, to), which follows the last requested range.
   inline u32 take(i64 from, i64 to) {
     u32 bits = 0;
     while (next_ < to) {

@@ -1,6 +1,6 @@
 // Scores of edges for link prediction: pairs, edges against shared negatives in chunks, the fused softmax loss, ranks.
 //
-// The edges of a batch are cut into `chunks` runs of ceil(edges / chunks); the edges of a run share `n` negatives, which
+// The edges of a batch are divided into `chunks` runs of ceil(edges / chunks); the edges of a run share `n` negatives, which
 // are rows of `rows` named by negatives[chunk * n + j]. The last runs may be short or empty.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace skein {
 
-// out = a · b of complex numbers, or a · conj(b); a row has `half` real parts, then `half` imaginary ones.
+// out = a · b of complex numbers, or a · conj(b); a row has `half` real components, then `half` imaginary ones.
 template <class T>
 void complex_product(const T* a, const T* b, T* out, i64 rows, i64 half, bool conjugate);
 
@@ -33,7 +33,7 @@ void chunked_softmax_loss(const T* query, const T* target, const T* rows, const 
                           const i32* mask_offsets, const i32* mask_positions, T* loss, T* g_query, T* g_target,
                           T* g_rows, i64 edges, i64 width, i64 row_count, i64 chunks, i64 n, double scale);
 
-// The same with query = operator(rows[source], table[relation]) and target = rows[target]. g_read has the gradients of the
+// chunked_softmax_loss with query = operator(rows[source], table[relation]) and target = rows[target]. g_read has the gradients of the
 // rows as they were read: sources [edges], targets [edges], negatives [chunks · n]; null: the loss alone. g_relations, which
 // may be null, those of the relations.
 template <class T>

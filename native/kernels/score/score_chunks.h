@@ -1,7 +1,7 @@
 // How the chunks of a batch become tasks, and where the gradient of the negatives is gathered.
 //
 // A task is a part of one chunk; tasks depend on the sizes alone. Each writes the gradient of its chunk's negatives to a
-// buffer of its own; the parts of a chunk are added in order, then the chunks by scatter_add_rows, so that the sums do
+// separate buffer; the parts of a chunk are added in order, then the chunks by scatter_add_rows, so that the sums do
 // not depend on the threads.
 #pragma once
 
@@ -24,7 +24,7 @@ struct Tasks {
     parts = std::max<i64>(1, std::min({ceil_div(kTasks, chunks), size / kPartRows, room}));
   }
   i64 count() const { return chunks * parts; }
-  // Tasks of one part lie together, so that part 0 of all chunks is one array.
+  // Tasks of one part are adjacent, so that part 0 of all chunks is one array.
   i64 chunk(i64 task) const { return task % chunks; }
   i64 begin(i64 task) const { return bound(task, task / chunks); }
   i64 end(i64 task) const { return bound(task, task / chunks + 1); }
@@ -45,7 +45,7 @@ inline i64 score_stride(i64 n) {
   return (ceil_div(ceil_div(n, Panels<T>::kWide) * Panels<T>::kWide, line) | 1) * line;
 }
 
-// Adds the buffers of all tasks ([parts][chunks][n][d], overwritten) to the rows the negatives stand for.
+// Adds the buffers of all tasks ([parts][chunks][n][d], overwritten) to the rows of the negatives.
 template <class T>
 void add_negatives(const Tasks& tasks, T* buffers, const i32* negatives, T* g_rows, i64 row_count) {
   const i64 size = tasks.chunks * tasks.n * tasks.d;

@@ -1,7 +1,7 @@
-// Scores of rows against rows, for one thread: the right side lies in panels of two vectors of columns, as in the matrix
+// Scores of rows against rows, for one thread: the right side is packed in panels of two vectors of columns, as in the matrix
 // product, and results are register tiles.
 //
-// Every score is one chain over rising columns p, whatever tile holds it: fma(q, n, x) for dot, fma(q - n, q - n, x) for
+// Every score is one chain over rising columns p, in every tile: fma(q, n, x) for dot, fma(q - n, q - n, x) for
 // l2, |q - n| + x for l1. `pair_chain` runs the same chain for one pair, so that a score met in a tile and the score of
 // the same pair alone have the same bits. Dot products use the tiles of gemm_micro.h.
 #pragma once
@@ -161,7 +161,7 @@ void distance_rows(const T* a, i64 lda, const T* b, i64 k, T* c, i64 ldc, i64 m,
   for (; r < m; ++r) distance_tile<T, Square, 1, C>(a + r * lda, lda, b, k, c + r * ldc, ldc, tail);
 }
 
-// What the chain of one pair ends in becomes its score.
+// Turns the result of a pair's chain into its score.
 template <class T>
 inline T finish(ScoreOp op, T x) {
   if (op == ScoreOp::dot) return x;

@@ -1,6 +1,6 @@
 // segmentReduce and its gradient.
 //
-// Work is cut by rows plus segments, so that neither a giant segment nor millions of empty ones unbalance the threads.
+// Work is divided by rows plus segments, so that neither a giant segment nor millions of empty ones unbalance the threads.
 // A segment of more than kBlockRows rows is reduced block by block, and then its partial results like rows; this
 // depends on sizes alone, so the result is the same for any number of threads.
 #include "segment/segment.h"

@@ -59,7 +59,7 @@ void cross_entropy_backward(const T* x, const i32* labels, const T* lse, const T
   });
 }
 
-// The exponentials of a row below its maximum and their sum, in the row's place in the gradient.
+// The exponentials of a row below its maximum and their sum, in the row's share of the gradient.
 template <class T>
 inline T row_exp(const T* x, T top, T* e, i64 cols) {
   using L = Lanes<T>;

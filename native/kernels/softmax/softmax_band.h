@@ -11,7 +11,7 @@
 namespace skein {
 namespace score_detail {
 
-// Scratch of one thread; `spare` has 2 · band · d numbers for the caller when asked for.
+// Scratch of one thread; `spare` has 2 · band · d numbers for the caller when requested.
 template <class T>
 struct Work {
   Panels<T> plain, across, scaled;  // negatives [n, d], their transpose [d, n], scaled queries [band, d]

@@ -1,4 +1,4 @@
-// What softmax and cross entropy do with one row: its maximum, and the sum of exponentials below it.
+// Shared by softmax and cross entropy, for one row: its maximum, and the sum of exponentials below it.
 //
 // A row that holds NaN or +inf, or nothing but -inf, ends up as NaN: the difference to its maximum is one.
 #pragma once
@@ -8,7 +8,7 @@
 
 namespace skein {
 
-// exp(x) for x <= 0 (a rounding error above is fine). Results below the normal numbers become 0: beside a largest
+// exp(x) for x <= 0 (a rounding error above is fine). Results below the normal numbers become 0: next to a largest
 // term of 1 they count for nothing, and computing with subnormal numbers is some 100 times slower.
 SKEIN_INLINE float exp_nonpositive(float x) {
   u32 shifted;

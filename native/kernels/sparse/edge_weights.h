@@ -1,5 +1,5 @@
 // How the weight of an entry reaches its features, one struct per shape of the weights, for N vectors of features held
-// in registers at once: none, one per entry, one per vector, one per feature, or one per block of features that vectors
+// in registers together: none, one per entry, one per vector, one per feature, or one per block of features that vectors
 // do not respect.
 //
 // w is [*, cols]; block b of width / cols features takes column b. A weight is w · x_scale, rounded, and then multiplied.

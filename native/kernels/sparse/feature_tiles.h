@@ -1,6 +1,6 @@
-// Rows of features cut into tiles of whole vectors that fit into the registers.
+// Rows of features divided into tiles of whole vectors that fit into the registers.
 //
-// A row that is no multiple of a vector ends with one that steps back over columns already covered, so that no load
+// A row that is not a multiple of a vector ends with one that steps back over columns already covered, so that no load
 // needs a mask; it shares its tile with the vector it overlaps. A row shorter than a vector is one tile of that many lanes.
 #pragma once
 

@@ -1,8 +1,8 @@
 // groupByKey: entries go to buckets of neighbouring keys first, then each bucket is sorted by counting within the cache.
 //
-// The input is cut into fixed blocks that count and scatter in parallel; a bucket takes from block 0, then from block 1,
-// and so on: positions stay ascending whatever the number of threads. They are scattered into `order` itself; a bucket
-// copies its part before it puts them in place.
+// The input is divided into fixed blocks that count and scatter in parallel; a bucket takes from block 0, then from block 1,
+// and so on: positions stay ascending for any number of threads. They are scattered into `order` itself; a bucket
+// copies its range before it sorts them into place.
 #include "sparse/group_by_key.h"
 
 #include <algorithm>

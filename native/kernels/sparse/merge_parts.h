@@ -1,4 +1,4 @@
-// Results over disjoint sets of edges become results over all of them; see src/native/graph-kernels.ts.
+// Merges results over disjoint sets of edges into results over all of them; see src/native/graph-kernels.ts.
 #pragma once
 
 #include "support/common.h"

@@ -1,4 +1,4 @@
-// The row boundaries of a sparse structure, in whichever of the two array types they came, and work shared out by them.
+// The row boundaries of a sparse structure, in either of the two array types, and the division of work by them.
 #pragma once
 
 #include <atomic>
@@ -20,7 +20,7 @@ struct EntryIds {
 struct Offsets {
   void* data = nullptr;
   bool wide = false;
-  // What came from JavaScript is compared by for_rows, chunk by chunk while it is in the cache anyway: boundaries never fall
+  // Boundaries from JavaScript are checked by for_rows, chunk by chunk while it is in the cache anyway: boundaries never fall
   // and stay within `entries`, and the entries' numbers below their limits. Offsets of a kernel's own have −1.
   i64 entries = -1;
   EntryIds ids[2] = {};

@@ -1,4 +1,4 @@
-// Positions of entries beside lanes of floats: whole numbers as wide as the float, in the same shape.
+// Positions of entries, to go with lanes of floats: whole numbers as wide as the float, in the same shape.
 #pragma once
 
 #include <type_traits>

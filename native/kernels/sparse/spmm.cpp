@@ -1,6 +1,6 @@
 // spmm: rows of x, gathered by the entries of each row of the structure and reduced in registers, tile by tile.
 //
-// The time goes into fetching rows of x from memory: they are asked for some entries ahead, across the ends of rows.
+// The time goes into fetching rows of x from memory: they are prefetched some entries ahead, across the ends of rows.
 #include "sparse/spmm.h"
 
 #include "support/op_codes.h"

@@ -1,4 +1,4 @@
-// What every kernel file shares: integer names, the thread budget and the one way to run in parallel.
+// Shared by all kernel files: integer names, the thread budget and parallel_for, the only way to run in parallel.
 //
 // Determinism rests on parallel_for: its chunks depend on the problem size and the grain only, never on the number
 // of threads, so a kernel that reduces per chunk and combines chunks in order gives the same bits everywhere.

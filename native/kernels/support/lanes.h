@@ -1,4 +1,4 @@
-// 64 bytes of floats (16 float or 8 double) as one value, whatever the machine's vector width: a reduction that keeps
+// 64 bytes of floats (16 float or 8 double) as one value, for every vector width of the machine: a reduction that keeps
 // its partial results in these lanes and folds them with `sum` or `max` has the same order of operations, and so the
 // same bits, at every level.
 //
@@ -21,7 +21,7 @@ constexpr int kVectorBytes = 32;
 constexpr int kVectorBytes = 16;
 #endif
 
-// Says that all lanes are meant, where the number of lanes could stand.
+// Selects all lanes, where a number of lanes could be passed.
 struct AllLanes {};
 
 template <class T>
@@ -210,7 +210,7 @@ inline void Lanes<double>::store(double* p, int n) const {
 
 #else
 
-// n elements, fewer than a Lanes has, in pieces of descending size.
+// n elements, fewer than a Lanes has, in chunks of descending size.
 template <class T>
 inline void copy_some(T* to, const T* from, int n) {
   int done = 0;

@@ -1,6 +1,6 @@
 // An array whose values are checked where they are used: its address together with its length.
 //
-// Large structures (the offsets and indices of a graph) are not looked through at every call, and other code may change them
+// Large structures (the offsets and indices of a graph) are not scanned at every call, and other code may change them
 // while a call on the pool reads them. So a kernel that follows their values reads each once, and compares it first.
 #pragma once
 

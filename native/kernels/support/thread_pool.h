@@ -187,7 +187,7 @@ class Pool {
     limit_to_one_thread();
     name_thread(index);
     Clock::duration patience = kSpin, none{0};
-    // After a smaller budget was set, helpers beyond it park at once until a job is large enough to wake them.
+    // After a smaller budget was set, helpers beyond it park immediately until a job is large enough to wake them.
     bool needed = true;
     for (;;) {
       const auto published = [&] { return epoch_.load(std::memory_order_acquire) != seen; };

@@ -1,5 +1,5 @@
-// Waiting without sleeping, for as long as that is worth it, and the chunks that one thread owns: the parts of the thread
-// pool (thread_pool.h) that know nothing of jobs.
+// Waiting without sleeping, for as long as that is worth it, and the chunks that one thread owns: the components of the
+// thread pool (thread_pool.h) that do not depend on jobs.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,7 @@ inline void relax() {
 #endif
 }
 
-// Spins until `done` or until it is not worth it any more. Returns whether `done` held; `patience` is cut to a quarter when
+// Spins until `done` or until waiting costs more than sleeping. Returns whether `done` held; `patience` is reduced to a quarter when
 // the thread was preempted meanwhile, and grows back slowly.
 template <class Done>
 bool spin_until(Done&& done, Clock::duration& patience) {

@@ -13,7 +13,7 @@ using pool_detail::Pool;
 thread_local bool alone = false;
 
 std::atomic<int> budget{0};  // 0: not set yet
-// Never freed: static objects may be torn down while another thread still looks at it.
+// Never freed: static objects may be torn down while another thread still uses it.
 std::atomic<Pool*> pool{nullptr};
 
 #if !defined(_WIN32)

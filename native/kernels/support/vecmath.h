@@ -8,7 +8,7 @@
 // The same bits come out at every level that has fused multiply-add; without it the last bit may differ.
 // sin and cos give NaN beyond kTrigLimit32 and kTrigLimit64 (2^28, 2^46); sin_array and cos_array
 // finish those elements with vecmath_huge.h.
-// Coefficients are minimax fits of our own, made in 300-bit arithmetic and rounded one after the other.
+// Coefficients are minimax fits, computed in 300-bit arithmetic and rounded one after the other.
 #pragma once
 
 #include "support/vecmath_f32.h"

@@ -1,4 +1,4 @@
-// Bits and pieces under vecmath: bit casts, fused multiply-add where the machine has it, Horner's rule, constants.
+// Basics of vecmath: bit casts, fused multiply-add where the machine has it, Horner's rule, constants.
 #pragma once
 
 #include <cmath>
