@@ -178,7 +178,7 @@ test('tables of both types of nodes are rejected one by one, and read as one fil
   ]);
   skein(...prepare, '--node-table', 'everything.csv');
   // Each column is a number and whether it is missing.
-  expect(skein('info', 'sales')).toMatch(/^nodes +17\n[\s\S]*^features +4 a node$/m);
+  expect(skein('info', 'sales')).toMatch(/^nodes +17\n[\s\S]*^features +4 per node$/m);
 });
 
 test('existing data is replaced on request; all edges are counted, whatever their split', () => {
