@@ -8,7 +8,6 @@ import { exportOnnx } from '../interop/index.js';
 import { writeFileAtomic } from '../storage/atomic-file.js';
 import { makeFolder } from '../storage/make-folder.js';
 import { exportEncoderOnnx, LinkPredictionModel, Output, openRun } from '../train/index.js';
-import { comparesEmbeddings } from '../train/tasks/graph/encoded-nodes.js';
 import { StorageError, ValueError } from '../util/errors.js';
 import type { ExportCommand } from './export.js';
 
@@ -48,7 +47,7 @@ async function modelFiles(directory: string): Promise<[string, Uint8Array][]> {
     const encoder = (): Uint8Array => exportEncoderOnnx(model, config.model.encoder);
     if (!(model instanceof LinkPredictionModel)) return [['model.onnx', encoder()]];
     const decoder: [string, Uint8Array] = ['decoder.onnx', exportOnnx(model.decoder)];
-    return comparesEmbeddings(model) ? [decoder] : [['encoder.onnx', encoder()], decoder];
+    return model.comparesEmbeddings ? [decoder] : [['encoder.onnx', encoder()], decoder];
   } finally {
     await run.close();
   }

@@ -309,7 +309,7 @@ describe('trained embeddings of a graph that one worker holds as shards', () => 
     const graph = Graph.fromEdges(...bothWays(), { numNodes });
     writeDglPartitions(dir, partitionData(graph, partitionGraph(graph, { parts: 2 })));
     await expect(refused({ distributed: { ...given.distributed, partition_dir: dir } })).rejects.toThrow(
-      'expected partitions that say which node of the dataset each node is',
+      "expected partitions with the dataset's node ids",
     );
     expect(existsSync(given.storage.model_dir as string)).toBe(false);
   });

@@ -44,7 +44,7 @@ it('webgpu without an adapter is code 2 with advice, cuda a warning', () => {
   expect(refused.err).toMatch(/found none: SKEIN_GPU=0.*use the CPU/);
   const fallback = skein(train('--storage.device_type=cuda'), none);
   expect(fallback.code).toBe(0);
-  expect(fallback.err).toMatch(/storage\.device_type: cuda asks for.*runs on the cpu/);
+  expect(fallback.err).toMatch(/storage\.device_type: expected a GPU for cuda.*runs on the cpu/);
   expect(fallback.events[0]).not.toHaveProperty('device');
 }, 240_000);
 

@@ -162,7 +162,7 @@ it('a place within an epoch is not resumed under another order', async () => {
   ).rejects.toThrow('cut off');
   const other = { ...cut.training, bucket_partitions: 8, resume_training: true };
   await expect(run({ ...cut, training: other })).rejects.toThrow(
-    /expected the partitions that the epoch was begun with \(6 partitions in memory\), got others \(8/,
+    /expected the partitions that the epoch was started with \(6 partitions in memory\), got others \(8/,
   );
   expect((await run({ ...cut, training: { ...other, bucket_partitions: 6 } })).losses).toHaveLength(2);
 });

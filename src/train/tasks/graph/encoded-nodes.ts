@@ -1,6 +1,6 @@
 /**
- * Rows of all nodes as a model compares them: the embeddings themselves where the encoder passes them on, otherwise the
- * encoder's result for every node, layer by layer.
+ * Rows of all nodes as a model compares them: the embeddings themselves where the encoder returns them unchanged, otherwise
+ * the encoder's result for every node, layer by layer.
  */
 
 import { existsSync } from 'node:fs';
@@ -10,27 +10,22 @@ import type { PreparedDataset } from '../../../data/index.js';
 import { mappingText } from '../../../data/prepare/mapping-file.js';
 import { writeFileAtomic } from '../../../storage/atomic-file.js';
 import type { BatchSource } from './batch/batch-source.js';
-import { type EncodedNodes, GeneralEncoder } from './model/encoder.js';
+import type { EncodedNodes } from './model/encoder.js';
 import type { Model } from './model/model.js';
 
-/** What is needed of an opened run. */
+/** The model of a run and the source of its batches. */
 export interface EncodableRun {
   readonly model: Model;
   readonly source: BatchSource;
 }
 
-/** Whether nodes are compared by their embeddings as they are. */
-export function comparesEmbeddings({ encoder, featurizer }: Model): boolean {
-  return encoder instanceof GeneralEncoder && encoder.isIdentity && featurizer === null;
-}
-
-/** Afterwards the storage's `tiles` and `readEncoded` give the rows that the model compares. */
+/** Prepares the storage so that `tiles` and `readEncoded` return the rows that the model compares. */
 export async function rowsForReading(run: EncodableRun): Promise<void> {
-  if (comparesEmbeddings(run.model) || run.source.storage.encodedNodes !== null) return;
+  if (run.model.comparesEmbeddings || run.source.storage.encodedNodes !== null) return;
   await encodeAllNodes(run);
 }
 
-/** The encoder's result for every node; it is left in the storage too. */
+/** Encodes every node, leaves the result in the storage and returns it. */
 export async function encodeAllNodes({ model, source }: EncodableRun): Promise<EncodedNodes> {
   source.select('test');
   await source.load();

@@ -1,7 +1,7 @@
 /**
  * Batches of edges or nodes of a graph for `fit`: drawn by a `BatchSource`, with up to `bound` of them read ahead.
  *
- * The parameters of batch t are read when exactly the updates of batches up to t − bound have been applied, so results
+ * The rows of batch t are read when exactly the updates of batches up to t − bound have been applied, so results
  * depend on the bound and not on timing, and a bound of 1 is synchronous training bit for bit. Neighbours are sampled and
  * rows are read on other threads while the model computes. All batches are trained before partitions are swapped.
  */
@@ -14,9 +14,9 @@ import type { TrainingBatch } from './batch/training-batch.js';
 export class GraphBatches implements Batches<TrainingBatch> {
   readonly #source: BatchSource;
   readonly #bound: number;
-  /** How the epoch was cut into states that a checkpoint within it was saved in; null: as it is now. */
+  /** The plan key of the epoch that a checkpoint was saved in; null: the current one. */
   plan: string | null = null;
-  /** What is being read must not see an update whose turn it was not. */
+  /** The read in flight, which must not see later updates. */
   #reading = Promise.resolve();
 
   constructor(source: BatchSource, bound: number) {
@@ -32,7 +32,7 @@ export class GraphBatches implements Batches<TrainingBatch> {
     return this.#bound > 1;
   }
 
-  /** Resolves when no parameters are being read: updates wait for it. */
+  /** Resolves when no rows are being read; updates wait for it. */
   idle(): Promise<void> {
     return this.#reading;
   }
@@ -43,7 +43,7 @@ export class GraphBatches implements Batches<TrainingBatch> {
     const { planKey } = source.storage;
     if (step > 0 && this.plan !== null && this.plan !== planKey)
       throw new StateError(
-        `resume: expected the partitions that the epoch was begun with (${this.plan || 'all in one state'}), got others (${planKey || 'all in one state'}). Resume with the number of workers, the budget and the buffer that it had, or from a checkpoint at the end of an epoch.`,
+        `resume: expected the partitions that the epoch was started with (${this.plan || 'all in one state'}), got others (${planKey || 'all in one state'}). Resume with the same number of workers, budget and buffer, or from a checkpoint at the end of an epoch.`,
       );
     this.plan = null;
     source.seek({ epoch, state, step, cursor });
@@ -70,7 +70,7 @@ export class GraphBatches implements Batches<TrainingBatch> {
   }
 }
 
-/** Batches that are drawn, and of them those whose parameters are there. */
+/** A queue of drawn batches, the first of them with their rows. */
 class ReadAhead {
   readonly #source: BatchSource;
   readonly #bound: number;
@@ -92,14 +92,14 @@ class ReadAhead {
     return this.#loaded.shift() ?? null;
   }
 
-  /** Draws as many batches as the bound allows and reads their parameters as they are now. */
+  /** Draws as many batches as the bound allows and reads their rows as they are now. */
   read(): Promise<void> {
     this.#draw();
     this.#reading = this.#load();
     return this.#reading;
   }
 
-  /** Draws ahead, never into a state whose partitions are not there yet. */
+  /** Draws ahead, but never into a buffer state that is not resident yet. */
   #draw(): void {
     const source = this.#source;
     const ahead = (): number => this.#drawn.length + this.#loaded.length;
@@ -107,7 +107,7 @@ class ReadAhead {
       const entersState = source.isAtStateEnd;
       if (entersState && ahead() > 0) return;
       const next = source.draw();
-      // The consumer of the queue meets the error; until then it must not count as unhandled.
+      // The error is thrown to the consumer of the queue; until then it must not count as unhandled.
       next.catch(() => undefined);
       this.#drawn.push(next);
       if (entersState) return;
@@ -122,7 +122,7 @@ class ReadAhead {
     }
   }
 
-  /** Ends what is under way and drops what was read ahead. */
+  /** Waits for reads in flight and drops batches that were read ahead. */
   async close(): Promise<void> {
     this.#closed = true;
     await Promise.allSettled([this.#reading, ...this.#drawn]);

@@ -1,6 +1,6 @@
 /**
- * A run over a prepared graph, from its configuration: what is checked before anything is written, and the task, in one
- * process, on several workers, or on a graph that is spread over them.
+ * A run over a prepared graph, from its configuration: the checks before anything is written, and the task, in one process,
+ * on several workers, or on a graph that is sharded over them.
  */
 import type { PreparedDataset } from '../../../data/index.js';
 import type { WorkerGroup } from '../../../dist/index.js';
@@ -28,7 +28,7 @@ import {
 } from '../nodes/sharded/partition-dataset.js';
 import { planStep } from '../nodes/sharded/plan-run.js';
 import { ShardedTask } from '../nodes/sharded/sharded-task.js';
-import { comparesEmbeddings, encodeAllNodes, saveEncodedNodes } from './encoded-nodes.js';
+import { encodeAllNodes, saveEncodedNodes } from './encoded-nodes.js';
 import { GraphTask } from './graph-task.js';
 import { initializeBatches, initializeModel, type RunSamplers } from './initialize-model.js';
 import type { Model } from './model/model.js';
@@ -48,7 +48,7 @@ export interface GraphRunContext {
   readonly samplers: RunSamplers;
 }
 
-/** Collective. Opens the dataset and the device, and refuses what cannot be trained. */
+/** Opens the dataset and the device, and throws if the configuration cannot be trained. Collective. */
 export async function prepareGraphRun(
   given: SkeinConfig,
   { group, output, samplers }: GraphRunContext,
@@ -58,7 +58,7 @@ export async function prepareGraphRun(
   const { resume_training: resumes } = agreed.training;
   const started = await group.onRoot(() => withSeedOf(resumes ? agreed.storage.model_dir : null, agreed));
   const dataset = await openForAll(started, group, output);
-  // The budget is that of a process, which has its share of the table.
+  // The budget is per process, which has its share of the table.
   const share = { ...dataset.stats, num_nodes: Math.ceil(dataset.stats.num_nodes / group.size) };
   const before = await group.onRoot(() => (resumes ? configOfRun(agreed.storage.model_dir) : null));
   const budgeted = await group.onEveryRank(() => withMemoryBudget(started, share, before, group.size));
@@ -84,7 +84,7 @@ export async function prepareGraphRun(
       directory: config.storage.model_dir ?? dataset.directory,
     }),
   );
-  // Before anything is written: a device that is not there leaves no run behind.
+  // Opened before anything is written: a missing device leaves no run behind.
   const device = await openTrainingDevice(config, group.size, output);
   const located = locatedConfig(config, dataset);
   return {
@@ -112,7 +112,7 @@ export async function prepareGraphRun(
 interface GraphRunParts extends GraphRunContext {
   readonly config: SkeinConfig;
   readonly dataset: PreparedDataset;
-  /** Taken before training: what becomes of the dataset meanwhile is not what was trained on. */
+  /** Taken before training, because the dataset may change in the meantime. */
   readonly identity: RunIdentity;
   readonly run: RunDirectory;
   readonly device: TrainingDevice | null;
@@ -193,7 +193,7 @@ class GraphRun {
     });
   }
 
-  /** The graph is cut where no worker has done it yet; says what a step will need. */
+  /** Partitions the graph if no worker has done so yet, and reports the memory of a step. */
   async #openSharded(manifest: ReturnType<typeof tableOf>, timings: StageTimings): Promise<Task> {
     const { config, dataset, group, run, output } = this.#parts;
     const model = await this.#model();
@@ -242,12 +242,12 @@ class GraphRun {
   }
 
   async #export({ task, run }: FinishContext): Promise<Readonly<Record<string, unknown>>> {
-    // Where the encoder passes embeddings on, the table has them already.
-    if (!(task instanceof GraphTask) || comparesEmbeddings(task.model)) return {};
+    // Where the encoder returns embeddings unchanged, the table has them already.
+    if (!(task instanceof GraphTask) || task.model.comparesEmbeddings) return {};
     const { model, source } = task;
     const { group } = this.#parts;
     const encoded = await encodeAllNodes({ model, source });
-    // Every worker encodes all nodes, with rows that the others hold: none leaves before all have read.
+    // Every worker encodes all nodes with rows of the others: none may close before all have read.
     group.comm.barrier();
     await group.onRoot(() => saveEncodedNodes(run.path, encoded, this.#parts.dataset));
     source.storage.setEncodedNodes(null);
@@ -256,13 +256,13 @@ class GraphRun {
   }
 }
 
-/** The metric that decides unless early stopping names another. */
+/** Returns the metric of early stopping and of the best state. */
 function headlineOf({ evaluation: { metrics }, model }: SkeinConfig): string {
   const usual = model.learning_task === 'LINK_PREDICTION' ? 'mrr' : 'accuracy';
   return metrics.includes(usual) ? usual : metrics[0];
 }
 
-/** What several workers cannot do is refused, by name, before anything is made. */
+/** Throws if several workers cannot train the configuration; the error names the key. */
 function checkWorkers(config: SkeinConfig, workers: number): void {
   checkNorms(config, workers);
   if (isSharded(config)) checkSharded(config, workers);
@@ -276,7 +276,7 @@ function checkWorkers(config: SkeinConfig, workers: number): void {
         : 'a memory budget puts them into partitions, so set storage.embeddings.type: PARTITION_BUFFER and storage.features.type: FLAT_FILE in its place, or use one worker';
     throw markCollective(
       new ConfigError(
-        `storage.features.type: expected HOST_MEMORY or FLAT_FILE with ${workers} workers, got PARTITION_BUFFER. Workers share out features in memory, or all read their file; ${advice}.`,
+        `storage.features.type: expected HOST_MEMORY or FLAT_FILE with ${workers} workers, got PARTITION_BUFFER. Workers shard features in memory, or all read their file; ${advice}.`,
       ),
     );
   }
@@ -300,19 +300,19 @@ function checkWorkers(config: SkeinConfig, workers: number): void {
     );
 }
 
-/** Each worker would normalise by the statistics of its own rows. */
+/** Throws for batch normalisation: each worker would normalise by the statistics of its own rows. */
 function checkNorms({ model }: SkeinConfig, workers: number): void {
   const layers = model.encoder.layers.flatMap((stage, i) => stage.map(({ norm }, j) => ({ norm, i, j })));
   const found = layers.find(({ norm }) => norm === 'BATCH');
   if (workers === 1 || found === undefined) return;
   throw markCollective(
     new ConfigError(
-      `model.encoder.layers[${found.i}][${found.j}].norm: expected LAYER or NONE with ${workers} workers, got BATCH. Its statistics would be those of a worker's part of the batch.`,
+      `model.encoder.layers[${found.i}][${found.j}].norm: expected LAYER or NONE with ${workers} workers, got BATCH. Its statistics would be those of a worker's share of the batch.`,
     ),
   );
 }
 
-/** Epochs over nothing would end with a loss of 0 and a model that learned nothing. */
+/** Throws if there is nothing to train on: epochs would end with a loss of 0 and an untrained model. */
 function checkTrainingSet({ model }: SkeinConfig, dataset: PreparedDataset): void {
   const ofNodes = model.learning_task === 'NODE_CLASSIFICATION';
   const { num_train, num_valid, num_test } = dataset.stats;

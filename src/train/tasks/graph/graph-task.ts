@@ -1,6 +1,6 @@
 /**
  * Link prediction and node classification over a graph whose nodes have rows in a table: in memory, through a partition
- * buffer, or held by several workers together. Batches are edges or nodes with what was sampled for them.
+ * buffer, or sharded over workers. Batches are edges or nodes with their samples.
  */
 
 import type { RunTable } from '../../../storage/index.js';
@@ -17,24 +17,24 @@ import type { Model } from './model/model.js';
 export interface GraphTaskOptions {
   readonly model: Model;
   readonly source: BatchSource;
-  /** The rows that a checkpoint keeps; null where there are none. */
+  /** The rows that a checkpoint keeps; null without any. */
   readonly table?: RunTable | null;
   /** The checkpoint's table that `table` was opened with. */
   readonly opened?: TableManifest | null;
   /** Default: accuracy of nodes, mrr of edges. */
   readonly headline?: string;
-  /** Batches whose parameters may be read ahead of their turn (default 1: none). */
+  /** Batches in flight at most: 1 (default) reads no batch ahead. */
   readonly stalenessBound?: number;
   /** Read the next batch while one is evaluated (default true). The result is the same. */
   readonly evaluateAhead?: boolean;
   readonly timings?: Pick<StageTimings, 'timeAsync'>;
 }
 
-/** What a checkpoint keeps of a task beside its parameters. */
+/** The checkpoint state of a task, without its parameters. */
 interface GraphState extends KeptRowsState {
-  /** Epochs before it: decides which negatives evaluation draws. */
+  /** Epochs so far, which determine the negatives of an evaluation. */
   readonly evaluationEpoch: number;
-  /** How the epoch is cut into states; checkpoints of older versions do not say. */
+  /** The plan key of the epoch; absent in checkpoints of older versions. */
   readonly plan?: string;
 }
 
@@ -109,8 +109,8 @@ export class GraphTask implements Task<TrainingBatch> {
   }
 
   /**
-   * The model adds the result of each batch to its reporter, whose metrics are the outcome. An encoder that follows edges
-   * first encodes all nodes, so that edges can be ranked against all of them.
+   * Returns the metrics of the model's reporter over all batches of the split. An encoder that follows edges first encodes
+   * all nodes, so that edges can be ranked against all of them.
    */
   async evaluate(
     split: HeldOut,
@@ -140,7 +140,7 @@ export class GraphTask implements Task<TrainingBatch> {
     }
   }
 
-  /** A table that is not all in memory is evaluated partition by partition: the resident ones would only take memory. */
+  /** Releases the resident partitions of a table that does not fit: evaluation reads it partition by partition. */
   async #releaseRows(): Promise<void> {
     if (this.#table === null || this.source.storage.allResident) return;
     await this.#table.release();
@@ -180,7 +180,7 @@ export class GraphTask implements Task<TrainingBatch> {
   }
 }
 
-/** Batches of a split that is evaluated; the next is read while one is evaluated. */
+/** Batches of an evaluation split; the next is read while one is evaluated. */
 class EvaluationBatches implements Batches<TrainingBatch> {
   readonly #source: BatchSource;
   readonly #split: HeldOut;

@@ -1,3 +1,3 @@
-/** From a configuration and a dataset to storage and models, and what can be done with a saved run. */
+/** Storage and models from a configuration and a dataset, and functions on a saved run. */
 export { encodeAllNodes } from './encoded-nodes.js';
 export { type InitializeStorageOptions, initializeStorage } from './storage/initialize-storage.js';

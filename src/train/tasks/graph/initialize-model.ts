@@ -1,6 +1,4 @@
-/**
- * From a configuration to a model with its optimisers, and to the batcher that feeds it.
- */
+/** Makes the model of a configuration with its optimisers, and the source of its batches. */
 
 import { hopsOfStage } from '../../../gnn/conv/conv-registry.js';
 import { comparators } from '../../../gnn/decoders/comparator.js';
@@ -36,7 +34,7 @@ import type { Model } from './model/model.js';
 import type { GraphStorage } from './storage/graph-storage.js';
 import { seedStreams } from './storage/initialize-table.js';
 
-/** The numbers of a dataset that a model depends on. */
+/** Sizes of a dataset that a model depends on. */
 export interface ModelSizes {
   readonly numRelations: number;
   readonly numClasses: number;
@@ -95,7 +93,7 @@ function newRegularizer({ type, norm, coef }: RegularizerConfig, complex: boolea
   return type === 'N3' ? new N3Regularizer(coef, { complex }) : null;
 }
 
-/** Parameters whose layer, or decoder, has an optimiser of its own. */
+/** Returns the parameters whose layer or decoder has a separate optimiser. */
 function ownOptimizers(
   encoder: GeneralEncoder,
   decoder: EdgeDecoder | null,
@@ -113,9 +111,9 @@ function ownOptimizers(
 }
 
 /**
- * Samplers of a program's own for the training batches of a run, in place of those that the configuration describes;
- * evaluation draws as the configuration says. What they draw must depend on the seed and the batch alone: then a run repeats
- * and resumes. Every one of several workers draws the negatives of the whole batch; neighbours are for one process.
+ * Custom samplers for the training batches of a run, in place of those of the configuration; evaluation draws as
+ * configured. Their draws must depend on the seed and the batch alone, so that a run repeats and resumes. Each of several
+ * workers draws the negatives of the whole batch; custom neighbour samplers work in one process only.
  */
 export interface RunSamplers {
   readonly negatives?: (storage: GraphStorage, config: SkeinConfig) => TrainingNegativeSampler;
@@ -141,7 +139,7 @@ export function initializeBatches(
           seed,
         });
   const { full_batch: fullBatch, batch_size: batchSize } = config.training;
-  // The whole graph in one step: all training nodes, and all neighbours where the file says nothing about them.
+  // The whole graph in one step: all training nodes, and all neighbours unless the file configures sampling.
   const hops = encoder.layers.reduce((sum, stage) => sum + hopsOfStage(stage), 0);
   const whole = Array.from({ length: hops }, (): NeighborSamplingConfig => ({ type: 'ALL', options: {} }));
   const rules = (given: readonly NeighborSamplingConfig[]) =>
@@ -166,7 +164,7 @@ export function initializeBatches(
   });
 }
 
-/** Every batch that is ranked against all nodes reads the whole table; when that means files, batches are large. */
+/** Returns the size of evaluation batches: large where a table is in files, because ranking a batch reads all of it. */
 function evaluationBatch(config: SkeinConfig, storage: GraphStorage): number {
   const { batch_size: size } = config.evaluation;
   return storage.allResident ? size : Math.max(size, 2 ** 16);

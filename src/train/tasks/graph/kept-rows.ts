@@ -1,12 +1,12 @@
 /**
- * What a checkpoint keeps of trained rows, for every task that has some: the list of their files and the state of their
- * optimiser. Null in place of rows: the task has none.
+ * The checkpoint state of trained rows, for every task that has them: the list of their files and the optimiser state.
+ * Without rows the table is null.
  */
 import type { DurableRows, RowOptimizer, RowOptimizerState } from '../../../storage/index.js';
 import type { TableManifest } from '../../../storage/table-manifest.js';
 import type { SavedState } from '../../task.js';
 
-/** Part of the state of a task. */
+/** The checkpoint state of trained rows. */
 export interface KeptRowsState {
   readonly table: TableManifest | null;
   readonly rowOptimizer: RowOptimizerState | null;
@@ -30,7 +30,7 @@ export class KeptRows {
     this.#opened = JSON.stringify(opened);
   }
 
-  /** Sets the learning rate to this share of what it was at first. */
+  /** Sets the learning rate to this fraction of the initial one. */
   scaleRate(factor: number): void {
     if (this.#optimizer !== null) this.#optimizer.learningRate = this.#rate * factor;
   }
@@ -43,7 +43,7 @@ export class KeptRows {
   }
 
   async restore({ table, rowOptimizer }: KeptRowsState): Promise<void> {
-    // Rows that were opened for the checkpoint are there already, perhaps cut for another number of workers.
+    // Rows that were opened for the checkpoint are loaded already, perhaps partitioned for another number of workers.
     if (table !== null && JSON.stringify(table) !== this.#opened) await this.#table?.restore(table);
     this.#opened = '';
     if (rowOptimizer !== null) this.#optimizer?.restore(rowOptimizer);

@@ -31,7 +31,7 @@ export interface OpenedGraphRun extends FoundGraphRun {
   readonly dataset: PreparedDataset;
   readonly storage: GraphStorage;
   readonly model: Model;
-  /** Stands where the checkpoint was saved, so that evaluation draws what it drew then. */
+  /** Positioned where the checkpoint was saved, so that evaluation draws the same negatives. */
   readonly source: BatchSource;
   readonly task: GraphTask;
   close(): Promise<void>;
@@ -49,7 +49,7 @@ export async function openGraphRun(
   checkIdentity(found.checkpoint, record.identity as unknown as RunIdentity, identity, dataset);
   const { random_seed: seed } = withSeedOf(found.directory, found.config).model;
   checkSeed(found.checkpoint, record, 'model.random_seed', seed);
-  // A table that was cut to be trained is read as it is; a budget for several workers may not be enough for one.
+  // A table that was partitioned for training is read as it is; a budget for several workers may not be enough for one.
   const isCut = bufferConfig(found.config) !== null;
   const trained = isCut ? found.config : withMemoryBudget(found.config, dataset.stats).config;
   const config = readingConfig(trained);
@@ -63,7 +63,7 @@ export async function openGraphRun(
     numRelations: storage.numRelations,
     numClasses: Math.max(0, dataset.stats.num_classes),
   });
-  // Nothing is trained here, so another optimiser in the configuration does no harm.
+  // Nothing is trained here, so another optimiser in the configuration has no effect.
   model.encoderOptimizer = null;
   await model.load(found.checkpoint);
   model.eval();
@@ -80,8 +80,8 @@ export async function openGraphRun(
 }
 
 /**
- * One partition at a time is enough where a table is only read, and saves memory. Its files say how it is cut; nothing
- * else has to be, so edges are not sorted into buckets for it.
+ * Returns a configuration that reads a table one partition at a time, which saves memory. The table's files state its
+ * partitions; edges are not sorted into buckets for it.
  */
 function readingConfig(config: SkeinConfig): SkeinConfig {
   const smaller = ({ type, options }: PartitionBufferConfig): PartitionBufferConfig => ({

@@ -1,7 +1,7 @@
 /**
- * What ties the numbers of a trained run to their meaning: how the dataset numbers nodes, relations and classes, which edges
- * and nodes were trained on, and the shape of the model. Saved with every checkpoint, and compared before anything goes on
- * from one or is asked of one: a test edge that was trained on gives metrics that look right.
+ * The identity of a trained run: how its dataset numbers nodes, relations and classes, which edges and nodes were trained
+ * on, and the shape of the model. It is saved with every checkpoint and compared before a checkpoint is resumed or used: a
+ * test edge that was trained on gives metrics that look right.
  */
 
 import type { PreparedDataset } from '../../../data/index.js';
@@ -23,13 +23,13 @@ export interface RunIdentity {
   readonly files?: DatasetFingerprint;
   /** The modules that registered types of its configuration; absent if there are none. */
   readonly plugins?: readonly PluginRecord[];
-  /** Samplers that a program gave for training; absent where there are none. */
+  /** Custom samplers of training; absent without any. */
   readonly samplers?: readonly string[];
 }
 
 const mappings = ['nodes/node_mapping.txt', 'edges/relation_mapping.txt'];
 
-/** The identity of a run that trains, or is opened, with this dataset. */
+/** Returns the identity of a run that trains, or is opened, with this dataset. */
 export async function runIdentity(
   config: SkeinConfig,
   dataset: PreparedDataset,
@@ -59,14 +59,14 @@ export async function runIdentity(
   };
 }
 
-/** Refuses a model of another shape, or a dataset (in `directory`) with other contents, than the checkpoint in `folder` has. */
+/** Throws if the model's shape or the dataset in `directory` differs from the checkpoint in `folder`. */
 export function checkIdentity(
   folder: string,
   saved: RunIdentity,
   now: RunIdentity,
   { directory }: Pick<PreparedDataset, 'directory'>,
 ): void {
-  // The model first: it decides which files of the dataset count.
+  // The model is compared first: it determines which files of the dataset are used.
   if (saved.model !== now.model)
     throw new StateError(
       `${folder}: expected the model that it was trained as, got another: ${differences(keysOf(saved.model), keysOf(now.model)).join(', ')}. Use the configuration of the run (full_config.yaml).`,
@@ -86,7 +86,7 @@ export function checkIdentity(
     );
 }
 
-/** Refuses to resume with other samplers; evaluation does not use them. */
+/** Throws if a run is resumed with other samplers; evaluation does not use them. */
 export function checkOwnSamplers(folder: string, saved: RunIdentity, now: RunIdentity): void {
   const [before, after] = [saved, now].map(({ samplers = [] }) => samplers.join(' and ') || 'none');
   if (before === after) return;
@@ -96,7 +96,7 @@ export function checkOwnSamplers(folder: string, saved: RunIdentity, now: RunIde
   );
 }
 
-/** A description of a model under the keys of its configuration. */
+/** Returns a description of a model under the keys of its configuration. */
 function keysOf(described: string): unknown {
   const { learning_task, layers, directions, decoder } = JSON.parse(described);
   const [use_incoming_nbrs, use_outgoing_nbrs] = directions ?? [];

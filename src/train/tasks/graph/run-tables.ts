@@ -1,6 +1,6 @@
 /**
- * What a run learned, as tables with raw ids for exports: node embeddings from the files of its checkpoint, one partition at
- * a time, and the rows of its relations. Encoded nodes are not here: they take the graph and the encoder.
+ * Node embeddings and relations of a run as tables with raw ids, for exports: embeddings from the files of its checkpoint,
+ * one partition at a time. Encoded nodes are not among them: they need the graph and the encoder.
  */
 import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -24,7 +24,7 @@ const relationTensors = {
   inverse_relation_embeddings: 'model.decoder.inverseRelations',
 } as const;
 
-/** The tables of a run's directory (its latest checkpoint) or of one of its checkpoints; none when it is neither. */
+/** Opens the tables of a run's directory (its latest checkpoint) or of one of its checkpoints; none for other directories. */
 export async function openRunTables(directory: string): Promise<NamedTable[]> {
   const run = [resolve(directory), dirname(resolve(directory))].find((path) =>
     existsSync(join(path, 'full_config.yaml')),

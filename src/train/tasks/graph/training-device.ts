@@ -1,8 +1,8 @@
 /**
  * The device that a run computes on, opened when the run starts and closed with it.
  *
- * `webgpu` must be there; `cuda` stands for it where a graphics processor of hardware is found, and for the cpu elsewhere. A
- * run on the cpu loads nothing of this.
+ * `webgpu` requires a device; `cuda` means webgpu on a hardware GPU and the cpu elsewhere. A run on the cpu loads no GPU
+ * code.
  */
 
 import type { WebGpuTensorDevice } from '../../../gpu/index.js';
@@ -14,7 +14,7 @@ import type { GraphStorage } from './storage/graph-storage.js';
 
 export interface TrainingDevice {
   readonly device: WebGpuTensorDevice;
-  /** What it calls itself. */
+  /** The adapter's name. */
   readonly adapter: string;
   close(): void;
 }
@@ -23,7 +23,7 @@ interface Warnings {
   warn(message: string): void;
 }
 
-/** null: the cpu. */
+/** Opens the configured device; null: the cpu. */
 export async function openTrainingDevice(
   config: SkeinConfig,
   workers: number,
@@ -33,7 +33,7 @@ export async function openTrainingDevice(
   if (type === 'cpu') return null;
   const obstacle = obstacleTo(config, workers);
   if (obstacle !== null) {
-    // All workers find the same.
+    // The check has the same outcome on all workers.
     if (type === 'webgpu')
       throw markCollective(new ConfigError(`storage.device_type: expected cpu ${obstacle}, got webgpu.`));
     output.warn(`storage.device_type: webgpu does not run ${obstacle}, training runs on the cpu.`);
@@ -57,20 +57,20 @@ export async function openTrainingDevice(
   } catch (error) {
     if (type === 'webgpu' || !(error instanceof DeviceError)) throw error;
     output.warn(
-      'storage.device_type: cuda asks for a graphics processor, and WebGPU found none: training runs on the cpu.',
+      'storage.device_type: expected a GPU for cuda, got none from WebGPU. Training runs on the cpu.',
     );
     return null;
   }
 }
 
-/** What keeps a run off the device that only the started run knows. */
+/** Returns the reason why a run cannot use the device, as far as the configuration alone does not show it; null: none. */
 function obstacleTo(config: SkeinConfig, workers: number): string | null {
   if (workers > 1) return `with ${workers} workers`;
   const [limit] = deviceLimits(config);
   return limit === undefined ? null : `with ${limit.key} ${limit.got}`;
 }
 
-/** The cache of node features that the configuration asks for; null without. */
+/** Opens the configured cache of node features on the device; null without one. */
 export async function openDeviceFeatures(
   config: SkeinConfig,
   { device }: TrainingDevice,

@@ -1,8 +1,8 @@
 /**
- * The true edges by (node, relation): what filtered evaluation leaves out, and what filtered negatives must not be.
+ * The true edges by (node, relation), which filtered evaluation leaves out and filtered negatives avoid.
  *
  * Edges are sorted once by (node, relation, other end), each as a stable grouping, so a lookup is a binary search within
- * one node's edges. Memory: 8 bytes an edge and direction.
+ * one node's edges. Memory: 8 bytes per edge and direction.
  */
 import { kernels } from '../../../native/index.js';
 import type { EdgeList } from '../../../sample/one-hop-sampler.js';
@@ -31,7 +31,7 @@ export class FilterIndex {
     this.#byDst = sorted(all.dst, all.src);
   }
 
-  /** True destinations of (nodes[i], relations[i]); of `src` false, true sources. */
+  /** Returns the true destinations of (nodes[i], relations[i]), or with `src` false the true sources. */
   lists(nodes: Int32Array, relations: Int32Array | null, tails: boolean): IdLists {
     const side = tails ? this.#bySrc : this.#byDst;
     const offsets = new Int32Array(nodes.length + 1);
@@ -70,7 +70,7 @@ function sortSide(
   return { offsets, relations: relations === null ? null : pick(relations), ends: pick(to) };
 }
 
-/** Stable order by key of what `before` lists. */
+/** Sorts the numbers of `before` stably by key. */
 function group(keys: Int32Array, count: number, before: Int32Array | null) {
   const n = keys.length;
   const ordered = before === null ? keys : gather(keys, before, n);

@@ -25,7 +25,7 @@ import type { Featurizer } from '../graph/model/featurizer.js';
 import { fetched, Model } from '../graph/model/model.js';
 import { rankAgainstAll } from './rank-against-all.js';
 
-/** Draws of corrupted relations, apart from all others of the same seed. */
+/** The random stream of corrupted relations, distinct from all others of the same seed. */
 const relationStream = 34;
 
 export class LinkPredictionModel extends Model {
@@ -33,7 +33,7 @@ export class LinkPredictionModel extends Model {
   readonly lossFunction: LossFunction;
   readonly regularizer: Regularizer | null;
   readonly reporter: LinkPredictionReporter;
-  /** Decides which relations replace true ones (CORRUPT_REL). */
+  /** The seed of corrupted relations (CORRUPT_REL). */
   seed = 0;
 
   constructor(
@@ -169,7 +169,7 @@ export class LinkPredictionModel extends Model {
   /** Returns the decoder's input for a batch, or for a segment of a share, whose nodes have these rows. */
   input(batch: TrainingBatch, rows: Tensor, segment: ShareSegment | null = null): DecoderInput {
     if (batch.srcRows === null || batch.dstRows === null)
-      throw new StateError('LinkPredictionModel: expected a batch of edges, got one without.');
+      throw new StateError('LinkPredictionModel: expected a batch of edges, got a batch without edges.');
     const { srcNegatives, dstNegatives, negativeEdgeRows } = batch;
     const all = dstNegatives?.chunks ?? srcNegatives?.chunks ?? 1;
     const chunks = segment?.chunks ?? all;
@@ -258,7 +258,7 @@ function givenEdges(
   return { ...ends, relations };
 }
 
-/** Every edge with each of its chunk's negative destinations. */
+/** Returns every edge with each of its chunk's negative destinations. */
 function negativeEdges(
   src: Int32Array,
   relations: Int32Array | null,

@@ -1,7 +1,7 @@
 /**
- * Ranks of right edges among wrong ones, and metrics of them: over all, by relation, by direction.
+ * Ranks of true edges among negative ones, and their metrics: over all, by relation, by direction.
  *
- * The rank of an edge is 1 + the wrong ones that score higher + a share of those that score the same: none (OPTIMISTIC),
+ * The rank of an edge is 1 + the negatives that score higher + a fraction of those that score the same: none (OPTIMISTIC),
  * half (REALISTIC) or all (PESSIMISTIC, as Marius counts).
  */
 import type { WorkerGroup } from '../../../dist/index.js';
@@ -12,23 +12,23 @@ import type { TieRule } from '../../config/types.js';
 import { metricByName, metricValue, RankingMetric, standardMetrics } from '../../run/metric.js';
 import { type MetricValues, Reporter } from '../../run/reporter.js';
 
-/** Scores of wrong edges at or below this are masked: they form a known edge and do not count. */
+/** Scores of negatives at or below this are masked: they form a known edge and are ignored. */
 const masked = -1e9;
 
-/** What is known about the edges of one call beside their scores. */
+/** Details of the edges of one call. */
 export interface RankDetails {
   /** The relation of each edge. */
   readonly relations?: ArrayLike<number>;
-  /** Which end was replaced: the destination (tail) or the source (head). */
+  /** The end that was replaced: the destination (tail) or the source (head). */
   readonly direction?: 'tail' | 'head';
-  /** Where the first of them stands among the results of all workers; default: after those so far. */
+  /** The position of the first of them among the results of all workers; default: after those so far. */
   readonly position?: number;
 }
 
 export interface LinkPredictionReporterOptions {
   /** Default REALISTIC. */
   readonly ties?: TieRule;
-  /** Names as in `evaluation.metrics`, or metrics of your own. Default MRR, MR and Hits@1, 3, 5, 10, 50, 100. */
+  /** Names as in `evaluation.metrics`, or custom metrics. Default MRR, MR and Hits@1, 3, 5, 10, 50, 100. */
   readonly metrics?: readonly (string | RankingMetric)[];
 }
 
@@ -64,19 +64,19 @@ export class LinkPredictionReporter extends Reporter<RankingMetric> {
     return this.#size;
   }
 
-  /** Ranks so far, in the order in which they came. */
+  /** Ranks so far, in the order of the calls. */
   get ranks(): Float64Array {
     return this.ranksFrom(0);
   }
 
-  /** The ranks without the first ones. */
+  /** Returns the ranks from `first` on. */
   ranksFrom(first: number): Float64Array {
     return this.#ranks.slice(first, this.#size);
   }
 
   /**
-   * Adds the scores of right edges [B] and of the wrong ones that each is compared with [B, n]. Wrong scores of -1e9 and
-   * less are masked.
+   * Adds the scores of true edges [B] and of the negatives that each is compared with [B, n]. Scores of negatives of -1e9
+   * and less are masked.
    */
   addResult(
     positive: Tensor | ArrayLike<number>,
@@ -117,7 +117,7 @@ export class LinkPredictionReporter extends Reporter<RankingMetric> {
     this.addCounts(greater, equal, candidates, details);
   }
 
-  /** Adds edges whose higher and equal candidates were counted elsewhere. `candidates`: of each, or the same for all. */
+  /** Adds edges whose higher and equal candidates were counted by the caller. `candidates`: per edge, or the same for all. */
   addCounts(
     greater: ArrayLike<number>,
     equal: ArrayLike<number>,
@@ -141,7 +141,7 @@ export class LinkPredictionReporter extends Reporter<RankingMetric> {
     this.#size += count;
   }
 
-  /** Collective: the results of all workers become everybody's, in the order that one worker has: metrics have its bits. */
+  /** Gives every worker the results of all, in the order of a single worker, so that metrics have the same bits. Collective. */
   shareResults(group: WorkerGroup): void {
     const own = (values: Float64Array | Int32Array | Uint8Array) => values.slice(0, this.#size);
     const parts = group.gather([

@@ -86,7 +86,7 @@ export class RandomNegativeSampler extends TrainingNegativeSampler {
 
   override getNegatives(batch: TrainingBatch, src: boolean): Negatives {
     const { numNodes, allResident } = this.graphStorage;
-    // Evaluation reads any row by its own number, whatever is resident.
+    // Evaluation reads any row by its global id, whatever is resident.
     const ranges = batch.train ? this.graphStorage.trainedRanges() : [{ localStart: 0, rows: numNodes }];
     const resident = ranges.reduce((sum, range) => sum + range.rows, 0);
     if (resident === 0) throw new StateError('RandomNegativeSampler: expected resident nodes, got none.');
@@ -113,7 +113,7 @@ export class RandomNegativeSampler extends TrainingNegativeSampler {
     return { ids, chunks, mask: this.#mask(batch, src, ids, chunks, byDegree, origins) };
   }
 
-  /** Replaces the first of each chunk by ends of random edges; returns which edge each came from. */
+  /** Replaces the first negatives of each chunk by ends of random edges; returns the edge of each. */
   #byDegree(
     batch: TrainingBatch,
     src: boolean,
@@ -153,7 +153,7 @@ export class RandomNegativeSampler extends TrainingNegativeSampler {
   }
 }
 
-/** Positions among all resident rows to local ids: a short last partition leaves a gap in its slot. */
+/** Converts positions among all resident rows to local ids: a short last partition leaves a gap in its buffer slot. */
 function toLocal(ids: Int32Array, ranges: readonly { localStart: number; rows: number }[]): void {
   let before = 0;
   let shift = 0;
@@ -168,7 +168,7 @@ function toLocal(ids: Int32Array, ranges: readonly { localStart: number; rows: n
   }
 }
 
-/** Positions by edge from pairs (edge, position) in any order. */
+/** Groups pairs (edge, position) by edge. */
 function toMask(pairs: readonly number[], edges: number): NegativeMask | null {
   if (pairs.length === 0) return null;
   const byEdge: number[][] = Array.from({ length: edges }, () => []);
@@ -182,7 +182,7 @@ function toMask(pairs: readonly number[], edges: number): NegativeMask | null {
   return { offsets, positions: Int32Array.from(positions) };
 }
 
-/** Pairs (edge, position) whose negative makes an edge of the batch. */
+/** Masks negatives that make an edge of the batch. */
 function maskBatch(batch: TrainingBatch, src: boolean, ids: Int32Array, chunks: number): NegativeMask | null {
   const kept = (src ? batch.dst : batch.src) as Int32Array;
   const replaced = (src ? batch.src : batch.dst) as Int32Array;
@@ -204,7 +204,7 @@ function maskBatch(batch: TrainingBatch, src: boolean, ids: Int32Array, chunks: 
   return toMask(pairs, kept.length);
 }
 
-/** Pairs (edge, position) whose negative makes a true edge of any split; all nodes are resident here. */
+/** Masks negatives that make a true training edge; all nodes are resident here. */
 function maskTrue(
   batch: TrainingBatch,
   ids: Int32Array,
@@ -214,13 +214,13 @@ function maskTrue(
   const filter = storage.knownFilter;
   const kept = (src ? batch.dst : batch.src) as Int32Array;
   const lists = filter.lists(kept, batch.relations, !src);
-  const places = new Map<number, number>();
-  for (let j = 0; j < ids.length; j++) places.set(ids[j], j);
+  const positions = new Map<number, number>();
+  for (let j = 0; j < ids.length; j++) positions.set(ids[j], j);
   const pairs: number[] = [];
   for (let i = 0; i < kept.length; i++) {
     for (let p = lists.offsets[i]; p < lists.offsets[i + 1]; p++) {
-      const place = places.get(lists.ids[p]);
-      if (place !== undefined) pairs.push(i, place);
+      const position = positions.get(lists.ids[p]);
+      if (position !== undefined) pairs.push(i, position);
     }
   }
   return toMask(pairs, kept.length);

@@ -1,6 +1,7 @@
 /**
- * Ranks of a batch's edges among all nodes: the nodes pass by in tiles, and only counts are kept. True edges are left out
- * by exact lists. Queries are made where the model is; the counting is the CPU's. Decoders of one's own go through their `forward`, a block of nodes at a time.
+ * Ranks of a batch's edges among all nodes: nodes are read in tiles, and only counts are kept. True edges are left out by
+ * exact lists. Queries are computed on the model's device, counts on the CPU. Decoders with a custom `forward` score a block
+ * of nodes at a time.
  */
 import type { DecoderInput } from '../../../gnn/decoders/edge-decoder.js';
 import { EdgeDecoder } from '../../../gnn/index.js';
@@ -13,10 +14,10 @@ import type { EvaluationData, TrainingBatch } from '../graph/batch/training-batc
 import { fetched } from '../graph/model/model.js';
 import type { IdLists } from './filter-index.js';
 
-/** Ranks, or where only some are wanted: the counts of each edge in each direction. */
+/** The counts of each edge in one direction, from which ranks follow. */
 export interface EdgeCounts extends RankCounts {
   readonly direction: 'tail' | 'head';
-  /** Of the edges themselves. */
+  /** Scores of the edges themselves. */
   readonly scores: Float32Array;
 }
 
@@ -36,17 +37,17 @@ export async function rankAgainstAll(
   }
 }
 
-/** Counts of each direction that the decoder scores. */
+/** Returns the counts of each direction that the decoder scores. */
 export async function countAgainstAll(decoder: EdgeDecoder, batch: TrainingBatch): Promise<EdgeCounts[]> {
   const evaluation = needEvaluation(batch);
   if (batch.src?.length === 0) {
-    // A worker without edges of this batch still takes part in what tiles need.
+    // A worker without edges of this batch takes part in collective reads of tiles.
     for await (const _tile of evaluation.tiles());
     return [];
   }
-  const own = decoder.forward !== EdgeDecoder.prototype.forward;
-  const rankings = own
-    ? ownRankings(decoder, batch, evaluation)
+  const isCustom = decoder.forward !== EdgeDecoder.prototype.forward;
+  const rankings = isCustom
+    ? customRankings(decoder, batch, evaluation)
     : await rankingsOf(decoder, batch, evaluation);
   for await (const tile of evaluation.tiles())
     scope(() => {
@@ -56,7 +57,7 @@ export async function countAgainstAll(decoder: EdgeDecoder, batch: TrainingBatch
   return rankings.map(({ direction, scores, counts }) => ({ direction, scores, ...counts() }));
 }
 
-/** One direction: takes tiles, keeps counts. */
+/** The counts of one direction over the tiles so far. */
 interface Ranking {
   readonly direction: 'tail' | 'head';
   readonly scores: Float32Array;
@@ -108,7 +109,7 @@ async function rankingsOf(
       ),
     );
   }
-  // Not before: without relations one direction's query is the other's target.
+  // Disposed last: without relations one direction's query is the other's target.
   for (const { query, target } of sides) {
     query.dispose();
     target.dispose();
@@ -116,11 +117,11 @@ async function rankingsOf(
   return rankings;
 }
 
-/** Decoders with a `forward` of their own: its scores, a block of nodes at a time. */
-function ownRankings(decoder: EdgeDecoder, batch: TrainingBatch, evaluation: EvaluationData): Ranking[] {
+/** Returns rankings of a decoder with a custom `forward`, which scores a block of nodes at a time. */
+function customRankings(decoder: EdgeDecoder, batch: TrainingBatch, evaluation: EvaluationData): Ranking[] {
   if (batch.uniqueNodeEmbeddings?.device)
     throw new DeviceError(
-      `${decoder.constructor.name}: expected the model in memory to rank by a forward of its own, got it on a device. Call \`await model.cpu()\` before evaluating.`,
+      `${decoder.constructor.name}: expected the model in memory to rank by a custom forward, got it on a device. Call \`await model.cpu()\` before evaluating.`,
       { reason: 'no-kernel' },
     );
   const [tails, heads] = noGrad(() =>
@@ -163,7 +164,7 @@ function ownRankings(decoder: EdgeDecoder, batch: TrainingBatch, evaluation: Eva
 
 const nodesAtOnce = 1024;
 
-/** Every edge of the batch against the given nodes in place of its destination (tail) or source. */
+/** Scores every edge of the batch with the given nodes in place of its destination (tail) or source. */
 function scoresOf(decoder: EdgeDecoder, batch: TrainingBatch, rows: Tensor, tail: boolean): Float32Array {
   return noGrad(() =>
     scope(() => {
@@ -184,7 +185,7 @@ function listOf({ offsets, ids }: IdLists, q: number): Int32Array {
   return ids.subarray(offsets[q], offsets[q + 1]);
 }
 
-/** The batch's edges without negatives. */
+/** Returns the decoder's input for the batch's edges, without negatives. */
 function pairsOf(batch: TrainingBatch): DecoderInput {
   const rows = batch.uniqueNodeEmbeddings as Tensor;
   return {

@@ -1,7 +1,7 @@
 /**
  * The true ends of some edges, found in one pass over all edges: for tables and edges that are not in memory, where an index
- * of every edge would not fit either. Memory: a byte a node and direction, and the answers, each end once however many
- * edges ask for it.
+ * of every edge would not fit either. Memory: a byte per node and direction, and the results, each end once for all edges
+ * that share it.
  */
 import type { EdgeList } from '../../../sample/one-hop-sampler.js';
 import type { EdgeSplit } from '../graph/storage/edge-splits.js';
@@ -14,13 +14,13 @@ export interface AskedEdges {
 }
 
 export interface TrueEnds {
-  /** Those of (src[i], relations[i]), ascending. */
+  /** Ends of (src[i], relations[i]), ascending. */
   readonly destinations: IdLists;
-  /** Those of (dst[i], relations[i]), ascending. */
+  /** Ends of (dst[i], relations[i]), ascending. */
   readonly sources: IdLists;
 }
 
-/** True ends for the edges asked about, among all that `edges` gives. */
+/** Returns the true ends of the given edges, among all that `edges` reads. */
 export async function trueEndsOf(
   asked: AskedEdges,
   edges: AsyncIterable<EdgeList>,
@@ -29,9 +29,9 @@ export async function trueEndsOf(
   return (await findEnds(asked, edges, numNodes)).of(asked);
 }
 
-/** What a pass over all edges found. */
+/** The result of a pass over all edges. */
 interface FoundEnds {
-  /** The lists of edges that were asked about, or of some of them. */
+  /** Returns the lists of the given edges, or of some of them. */
   of(some: AskedEdges): TrueEnds;
 }
 
@@ -58,7 +58,7 @@ async function findEnds(
   };
 }
 
-/** Edges of a split that one pass over all edges answers for, unless a batch has more. */
+/** Edges of a split per pass over all edges, unless a batch has more. */
 const edgesAPass = 2 ** 16;
 
 /**
@@ -78,14 +78,14 @@ export class SplitEnds {
     this.#numNodes = numNodes;
   }
 
-  /** True ends of a batch whose first edge is edge `first` of the split. */
+  /** Returns the true ends of a batch whose first edge is edge `first` of the split. */
   async of(first: number, batch: AskedEdges): Promise<TrueEnds> {
     const end = first + batch.src.length;
     if (this.#ahead === null || first < this.#ahead.first || end > this.#ahead.end)
       this.#ahead = this.#find(first, batch.src.length);
     const { found, end: last } = this.#ahead;
     const ends = (await found).of(batch);
-    // What was found is not needed any more once its last batch has it.
+    // Results are dropped after their last batch.
     if (end === last && this.#ahead?.found === found) this.#ahead = null;
     return ends;
   }
@@ -101,9 +101,9 @@ export class SplitEnds {
   }
 }
 
-/** Other ends of edges by (node, relation), for the pairs that are asked about. */
+/** Other ends of edges by (node, relation), for the given pairs. */
 class Ends {
-  /** Most edges are none of these: a byte says so before a key is looked up. */
+  /** A byte per node, which saves looking up a key for most edges. */
   readonly #isAsked: Uint8Array;
   readonly #found = new Map<number, number[]>();
   readonly #numNodes: number;
@@ -117,7 +117,7 @@ class Ends {
     }
   }
 
-  /** Below 2^53: relations and nodes are below 2^31, and their product is of a graph that has an edge for each. */
+  /** Returns the key of a pair; below 2^53 for graphs whose nodes and relations all have edges. */
   #key(node: number, relation: number): number {
     return relation * this.#numNodes + node;
   }
@@ -127,7 +127,7 @@ class Ends {
     this.#found.get(this.#key(node, relation))?.push(end);
   }
 
-  /** Once all are added. */
+  /** Returns the lists, after all edges were added. */
   sort(): void {
     for (const ends of this.#found.values()) ends.sort((a, b) => a - b);
   }

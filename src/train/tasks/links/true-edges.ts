@@ -1,10 +1,10 @@
 /**
- * The true edges of a graph, by their ends: what filtered evaluation leaves out and filtered negatives spare. Edges in memory
- * get an index; those that are in files or with other workers are gone through when ends are asked for.
+ * The true edges of a graph by their ends, which filtered evaluation leaves out and filtered negatives avoid. Edges in
+ * memory have an index; edges in files or of other workers are read in a pass when ends are requested.
  */
 import type { EdgeList } from '../../../sample/one-hop-sampler.js';
 import type { SplitName } from '../../task.js';
-import { type EdgeSplit, FileEdges, piecesOf } from '../graph/storage/edge-splits.js';
+import { chunksOf, type EdgeSplit, FileEdges } from '../graph/storage/edge-splits.js';
 import { SpreadEdges } from '../graph/storage/sharded-edges.js';
 import { FilterIndex } from './filter-index.js';
 import { type AskedEdges, SplitEnds, type TrueEnds, trueEndsOf } from './stream-filter.js';
@@ -15,7 +15,7 @@ export class TrueEdges {
   readonly #numRelations: number;
   #all: FilterIndex | null = null;
   #train: FilterIndex | null = null;
-  /** True ends of the split that is evaluated, found ahead. */
+  /** True ends of the evaluated split, found ahead. */
   #ahead: { readonly split: EdgeSplit; readonly ends: SplitEnds } | null = null;
 
   /** @param numRelations 0 without relations. */
@@ -29,7 +29,7 @@ export class TrueEdges {
     this.#numRelations = Math.max(numRelations, 1);
   }
 
-  /** The index of all splits. */
+  /** Returns the index of all splits. */
   async index(): Promise<FilterIndex> {
     this.#all ??= await this.#indexOf(Object.values(this.#splits));
     return this.#all;
@@ -41,12 +41,12 @@ export class TrueEdges {
     return this.#train;
   }
 
-  /** The index of training edges once it is made. */
+  /** The index of training edges; null before `trainIndex`. */
   get knownTrainIndex(): FilterIndex | null {
     return this.#train;
   }
 
-  /** The true ends of any edges, in all splits. */
+  /** Returns the true ends of any edges, in all splits. */
   async ends(asked: AskedEdges): Promise<TrueEnds> {
     if (this.#areRead()) return trueEndsOf(asked, this.#pieces(), this.#numNodes);
     const index = await this.index();
@@ -54,7 +54,7 @@ export class TrueEdges {
     return { destinations: index.lists(src, relations, true), sources: index.lists(dst, relations, false) };
   }
 
-  /** The true ends of a batch of a split, from its edge `first` on: where edges are read, a pass over them answers for many batches. */
+  /** Returns the true ends of a batch of a split, from its edge `first` on; a pass over edges in files serves many batches. */
   async endsOfBatch(split: EdgeSplit, first: number, batch: AskedEdges): Promise<TrueEnds> {
     if (!this.#areRead()) return this.ends(batch);
     if (this.#ahead?.split !== split)
@@ -62,7 +62,7 @@ export class TrueEdges {
     return this.#ahead.ends.of(first, batch);
   }
 
-  /** Gives back what was found ahead. */
+  /** Drops results that were found ahead. */
   forgetBatches(): void {
     this.#ahead = null;
   }
@@ -74,7 +74,7 @@ export class TrueEdges {
   }
 
   #pieces(): AsyncIterable<EdgeList> {
-    return piecesOf(Object.values(this.#splits));
+    return chunksOf(Object.values(this.#splits));
   }
 
   async #indexOf(splits: readonly EdgeSplit[]): Promise<FilterIndex> {

@@ -1,4 +1,4 @@
-/** What `trainNodeClassifier` is given, checked before anything is trained. */
+/** Checks of the arguments of `trainNodeClassifier`, before anything is trained. */
 import { LayeredModel } from '../../../gnn/index.js';
 import { Graph, SparseMatrix } from '../../../graph/index.js';
 import { Module } from '../../../nn/index.js';
@@ -32,7 +32,7 @@ export function splitsOf(data: NodeClassificationData): NodeSplits {
   );
 }
 
-/** The options with labels and splits as Int32Arrays; refuses what does not fit together. */
+/** Returns the options with labels and splits as Int32Arrays; throws if they do not fit together. */
 export function checked(options: NodeClassifierOptions): NodeClassifierOptions {
   const where = 'trainNodeClassifier';
   if (!(options?.model instanceof Module))

@@ -1,15 +1,15 @@
-/** How good predicted classes are: accuracy, F1, confusion. */
+/** Metrics of predicted classes: accuracy, F1, confusion matrix. */
 import { expected, ShapeError, ValueError } from '../../../util/errors.js';
 
 export interface ClassificationMetrics {
-  /** Share of rows with the right class. */
+  /** The fraction of rows with the right class. */
   readonly accuracy: number;
   /** F1 of each class, averaged over the classes that occur in labels or predictions. */
   readonly macroF1: number;
   /** F1 over all rows; for one label per row this is the accuracy. */
   readonly microF1: number;
   readonly f1: readonly number[];
-  /** confusion[label][prediction]: how many rows. Refused for more than 2048 classes: it grows with their square. */
+  /** confusion[label][prediction]: the number of rows. Throws for more than 2048 classes: it grows with their square. */
   readonly confusion: readonly (readonly number[])[];
   readonly count: number;
 }
@@ -17,7 +17,7 @@ export interface ClassificationMetrics {
 /** Most classes of a confusion matrix: 16 MiB of counts. */
 const mostInConfusion = 2048;
 
-/** Compares predicted classes with labels; rows labelled −1 count for nothing. */
+/** Compares predicted classes with labels; rows labelled −1 are ignored. */
 export function classificationMetrics(
   labels: ArrayLike<number>,
   predictions: ArrayLike<number>,

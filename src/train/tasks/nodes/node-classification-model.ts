@@ -1,6 +1,6 @@
 /**
  * Node classification: the encoder's result has one column per class, and each node's label is its target. Nodes without
- * a label (−1) count for nothing.
+ * a label (−1) are ignored.
  */
 import type { WorkerGroup } from '../../../dist/index.js';
 import type { LossFunction, Regularizer } from '../../../gnn/index.js';
@@ -32,7 +32,7 @@ export class NodeClassificationModel extends Model {
     this.reporter = reporter ?? new NodeClassificationReporter();
   }
 
-  /** Scores of each class for the batch's nodes. */
+  /** Returns scores of each class for the batch's nodes. */
   override forward(batch: TrainingBatch, train: boolean): Tensor {
     return this.encode(batch, train);
   }
@@ -56,12 +56,12 @@ export class NodeClassificationModel extends Model {
     });
   }
 
-  /** A step whose nodes lie on several workers: each adds its share of the loss and of the gradients. */
+  /** Runs a step whose nodes are distributed over workers: each adds its share of the loss and of the gradients. */
   #trainShared(batch: TrainingBatch, labels: Int32Array, workers: WorkerGroup): number {
     return scope(() => {
       this.encoderOptimizer?.zeroGrad();
       batch.uniqueNodeEmbeddings?.zeroGrad();
-      // On a graph that is spread over workers one without labelled nodes goes through backward too: others wait for it.
+      // On a sharded graph, workers without labelled nodes run backward too: the others wait for their messages.
       const loss = isIdle(batch, labels) ? null : this.#ownLoss(batch, labels);
       loss?.backward();
       this.step();
@@ -94,11 +94,11 @@ export class NodeClassificationModel extends Model {
     return this.reporter.results();
   }
 
-  /** Batches sample what they need. */
+  /** Has no effect: batches sample the neighbours that they need. */
   override async encodeForEvaluation(): Promise<void> {}
 }
 
-/** Whether a worker has nothing to do in a batch, as where there are more workers than nodes. */
+/** Whether a worker has no nodes in a batch, as where there are more workers than nodes. */
 function isIdle({ shardedGraph }: TrainingBatch, labels: Int32Array): boolean {
   return labels.length === 0 && shardedGraph === null;
 }

@@ -1,4 +1,4 @@
-/** Labels beside predicted classes, and metrics of them. Rows labelled -1 count for nothing. */
+/** Labels with predicted classes, and their metrics. Rows labelled -1 are ignored. */
 import type { WorkerGroup } from '../../../dist/index.js';
 import type { Tensor } from '../../../tensor/index.js';
 import { expected, ShapeError, ValueError } from '../../../util/errors.js';
@@ -9,7 +9,7 @@ import { type MetricValues, Reporter } from '../../run/reporter.js';
 export interface NodeClassificationReporterOptions {
   /** Default: the columns of the scores, or one more than the highest class. */
   readonly numClasses?: number;
-  /** Names as in `evaluation.metrics`, or metrics of your own. Default accuracy and macro F1. */
+  /** Names as in `evaluation.metrics`, or custom metrics. Default accuracy and macro F1. */
   readonly metrics?: readonly (string | ClassificationMetric)[];
 }
 
@@ -46,12 +46,14 @@ export class NodeClassificationReporter extends Reporter<ClassificationMetric> {
     return this.#size;
   }
 
-  /** How many of them have a class: without any there is nothing to measure. */
+  /** The number of results with a label. */
   get labelled(): number {
     return this.#labels.reduce((sum, part) => sum + part.filter((label) => label >= 0).length, 0);
   }
 
   /**
+   * Adds predictions.
+   *
    * @param labels the class of each row [B].
    * @param predicted a score per class [B, C] as a tensor, or the class of each row [B].
    */
@@ -67,7 +69,7 @@ export class NodeClassificationReporter extends Reporter<ClassificationMetric> {
     this.#size += right.length;
   }
 
-  /** Collective: takes in the results of all workers, in their order. */
+  /** Gathers the results of all workers, in their order. Collective. */
   gather(group: WorkerGroup): void {
     const own = {
       labels: joined(this.#labels, this.#size),
@@ -103,7 +105,7 @@ function joined(parts: readonly Int32Array[], size: number): Int32Array {
   return all;
 }
 
-/** Classes as they are, or the best-scored class of each row; the first of equals. */
+/** Returns classes as they are, or the best-scored class of each row; the first of equals. */
 function fromTensor(tensor: Tensor): Int32Array {
   const data = tensor.dataSync() as ArrayLike<number>;
   if (tensor.shape.length === 1) return Int32Array.from(data);

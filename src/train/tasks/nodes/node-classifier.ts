@@ -1,7 +1,6 @@
 /**
- * Trains a model that gives every node a class, on the whole graph at once or on sampled batches, watches the validation
- * nodes, stops early, and ends with the best model it saw. It computes where the model is: features follow the model to its
- * device.
+ * Trains a model that classifies nodes, on the whole graph or on sampled batches, monitors the validation nodes, stops
+ * early, and ends with the best model. Features are moved to the model's device.
  *
  * @example
  * const result = await trainNodeClassifier({ model: new GCN([1433, 16, 7]), data: await loadDataset('cora') });
@@ -39,7 +38,7 @@ import type { Batches, HeldOut, Metrics, SavedState, SplitName, StepLoss, Task }
 import { checked, layered, splitsOf } from './check-classifier.js';
 import { type ClassificationMetrics, classificationMetrics } from './classification-metrics.js';
 
-/** Ids of the nodes of each part. Without validation nodes, all epochs run and the last model is kept. */
+/** Ids of the nodes of each split. Without validation nodes, all epochs run and the last model is kept. */
 export interface NodeSplits {
   readonly train: Int32Array;
   readonly valid: Int32Array;
@@ -59,7 +58,7 @@ export interface NodeClassificationData {
 
 export interface SamplingOptions extends NeighborSamplerOptions {
   readonly batchSize: number;
-  /** Batches made ahead of their use. */
+  /** Batches to sample ahead. */
   readonly prefetch?: number;
 }
 
@@ -81,17 +80,17 @@ export interface NodeClassifierOptions {
   readonly data: NodeClassificationData;
   /** Default: Adam with lr 0.01 and weight decay 5e-4. */
   readonly optimizer?: Optimizer<BaseOptions>;
-  /** At most so many passes over the training nodes. */
+  /** The maximum number of epochs. */
   readonly epochs?: number;
-  /** Stop after so many epochs without a better validation score. */
+  /** Epochs without a better validation score before training stops. */
   readonly patience?: number;
-  /** What is watched on the validation nodes; the other decides ties. */
+  /** The monitored metric of the validation nodes; the other one breaks ties. */
   readonly monitor?: 'accuracy' | 'loss';
   /** Train on sampled batches instead of the whole graph. */
   readonly sampling?: SamplingOptions;
   /** Seed of dropout and shuffling. */
   readonly seed?: number;
-  /** Largest norm of the gradient. */
+  /** The maximum norm of the gradient. */
   readonly clipNorm?: number;
   /** Rows per batch when sampled training evaluates; layer by layer over the whole graph. */
   readonly evaluationBatchSize?: number;
@@ -176,7 +175,7 @@ async function train(
   };
 }
 
-/** What is trained in a step: all training nodes on the whole graph (null), or a sample. */
+/** The batch of a step: all training nodes on the whole graph (null), or a sample. */
 interface NodeStep {
   readonly sample: LoadedBatch<Features> | null;
 }
@@ -199,7 +198,7 @@ class NodeTask implements Task<NodeStep> {
     this.#splits = splitsOf(options.data);
     const { train, valid, test } = this.#splits;
     this.batches = {
-      // A loader gathers rows in memory; batches follow the model one by one.
+      // A loader gathers rows in memory; each batch is moved to the model's device.
       train: sampling === undefined ? wholeGraph(train.length) : sampledNodes(sampling, inMemory),
       validation: wholeGraph(valid.length),
       test: wholeGraph(test.length),
@@ -246,7 +245,7 @@ class NodeTask implements Task<NodeStep> {
   async close(): Promise<void> {}
 }
 
-/** One step an epoch. */
+/** One step per epoch. */
 function wholeGraph(numItems: number): Batches<NodeStep> {
   return {
     numItems,
@@ -270,7 +269,7 @@ function sampledNodes(sampling: SamplingOptions, data: NodeClassificationData): 
   return {
     numItems: seeds.length,
     async *epoch(epoch) {
-      // Epochs of this function count from 1.
+      // Epochs are numbered from 1 here.
       for await (const sample of loader.epoch(epoch + 1)) yield { sample };
     },
   };
@@ -300,17 +299,17 @@ function clip(model: Module, maxNorm: number): void {
   else clipGradNormTensor(model.parameters(), maxNorm);
 }
 
-/** Where the parameters are; null is memory. */
+/** Returns the device of the parameters; null: memory. */
 function deviceOf(model: Module): TensorDevice | null {
   return model.parameters()[0]?.device ?? null;
 }
 
-/** Features where the model is; a sparse matrix goes wherever it is used. */
+/** Returns features on the model's device; a sparse matrix moves on use. */
 function placed<F extends Features | EdgeData>(x: F, device: TensorDevice | null): F {
   return x instanceof Tensor && device !== null ? (x.to(device) as F) : x;
 }
 
-/** The data with features and edge features where the model is, for what goes over the whole graph. */
+/** Returns the data with features and edge features on the model's device, for passes over the whole graph. */
 function onModelDevice(options: NodeClassifierOptions): NodeClassifierOptions {
   const device = deviceOf(options.model);
   if (device === null) return options;
@@ -319,7 +318,7 @@ function onModelDevice(options: NodeClassifierOptions): NodeClassifierOptions {
   return { ...options, data };
 }
 
-/** Logits of all nodes in evaluation mode, in memory. */
+/** Returns logits of all nodes in evaluation mode, in memory. */
 async function predict(options: NodeClassifierOptions): Promise<Tensor> {
   const { model, sampling, evaluationBatchSize = 8192 } = options;
   const { graph, features, edgeData = null } = options.data;

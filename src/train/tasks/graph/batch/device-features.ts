@@ -1,6 +1,6 @@
 /**
- * Fixed features of nodes through a cache on the device: hot rows lie there, cold ones are read from the table. What batches
- * get is the same as without; it is found on the device where it can be.
+ * A cache of node features on the device: hot rows are stored there, cold rows are read from the table. Batches get the
+ * same rows as without it.
  */
 
 import type { FeatureGraph, ScoreOptions } from '../../../../gpu/feature/feature-scores.js';
@@ -14,7 +14,7 @@ import { checkOptionNames } from '../../../../util/option-names.js';
 export interface DeviceFeaturesOptions extends ScoreOptions {
   /** Device memory for rows, such as "0.1G". */
   readonly size: string | number;
-  /** The graph that is sampled; says which rows are hot. */
+  /** The graph that is sampled, which determines the hot rows. */
   readonly graph?: FeatureGraph | null;
 }
 
@@ -44,7 +44,7 @@ export class DeviceFeatures {
       size: true,
       graph: true,
     });
-    // A run on the cpu loads nothing of graphics processors.
+    // A run on the cpu loads no GPU code.
     const { CGPUFeature } = await import('../../../../gpu/index.js');
     const { size, graph = null, ...scoring } = options;
     const cache = new CGPUFeature(graph, device.gpu, size, scoring);
@@ -52,7 +52,7 @@ export class DeviceFeatures {
     return new DeviceFeatures(device, cache);
   }
 
-  /** Part of the rows that there is device memory for. */
+  /** The fraction of the rows that are on the device. */
   get cachedRatio(): number {
     return this.#cache.cachedRatio;
   }
@@ -61,7 +61,7 @@ export class DeviceFeatures {
     return this.#cache.stats;
   }
 
-  /** The rows of these nodes, on the device. */
+  /** Returns the rows of these nodes on the device. */
   async gather(ids: Int32Array): Promise<Tensor> {
     const block = await this.#cache.get(ids);
     try {

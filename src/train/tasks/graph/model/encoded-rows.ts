@@ -1,6 +1,6 @@
 /**
- * Rows of all nodes between the stages of an encoder: made and kept in memory, or made again from the features whenever
- * they are asked for, so that features that lie elsewhere are never all here.
+ * Rows of all nodes between the stages of an encoder: computed once and kept in memory, or recomputed from the features on
+ * each read, so that remote features are never all in memory.
  */
 import { RemoteRowStore } from '../../../../dist/stores/index.js';
 import { kernels } from '../../../../native/index.js';
@@ -10,9 +10,9 @@ import type { InputLayer } from './encoder-layer.js';
 
 export interface EncodedRows {
   readonly width: number;
-  /** What `tensor` needs of these nodes. */
+  /** Reads the values that `tensor` takes for these nodes. */
   read(ids: Int32Array): Promise<Float32Array>;
-  /** Their rows. */
+  /** Returns the rows of the nodes that `values` were read for. */
   tensor(values: Float32Array, device: TensorDevice | null): Tensor;
 }
 
@@ -41,7 +41,7 @@ export class MadeRows implements EncodedRows {
   }
 }
 
-/** The results of a layer that looks at one row of the features at a time. */
+/** The results of a layer that computes each row from one row of the features. */
 export class InputRows implements EncodedRows {
   readonly width: number;
   readonly #layer: InputLayer;
@@ -62,8 +62,10 @@ export class InputRows implements EncodedRows {
   }
 }
 
-/** Whether rows are cheap to read in any order, and again: those of a file are read once, one after the other. */
-export function readsAnywhere(features: RowReader<Float32Array> | null): features is RowReader<Float32Array> {
+/** Whether rows are cheap to read repeatedly and in any order; those of a file are read once, in order. */
+export function hasRandomAccess(
+  features: RowReader<Float32Array> | null,
+): features is RowReader<Float32Array> {
   return features instanceof MemoryStore || features instanceof RemoteRowStore;
 }
 

@@ -2,7 +2,7 @@
  * The layers that an encoder's stages are made of: slices of embeddings and features, reductions, dense layers and graph
  * layers, each followed by its bias and activation.
  *
- * A layer names what it computes from; `GeneralEncoder` knows rows and graphs.
+ * A layer declares its inputs; `GeneralEncoder` passes it rows and graphs.
  */
 
 import { getConvType, hopsOfStage } from '../../../../gnn/conv/conv-registry.js';
@@ -27,7 +27,7 @@ import { InternalError } from '../../../../util/errors.js';
 import type { Random } from '../../../../util/philox.js';
 import type { LayerConfig } from '../../../config/types.js';
 
-/** What layers need to know beside their configuration. */
+/** Settings that layers share, in addition to their configuration. */
 export interface LayerContext {
   readonly random: Random;
   readonly numRelations: number;
@@ -54,14 +54,14 @@ export abstract class EncoderLayer extends Module {
     this.dropout = config.dropout > 0 ? new Dropout(config.dropout) : null;
   }
 
-  /** Bias, normalisation, activation, dropout, in this order. `rowIds`: the nodes of the rows, by which dropout is drawn. */
+  /** Applies bias, normalisation, activation and dropout, in this order. `rowIds`: the nodes of the rows, by which dropout is drawn. */
   finish(x: Tensor, rowIds: Int32Array | null): Tensor {
     const biased = this.bias === null ? x : add(x, this.bias);
     const active = this.activation.forward(this.norm === null ? biased : this.norm.forward(biased));
     return this.dropout === null ? active : this.dropout.forward(active, rowIds);
   }
 
-  /** Whether `finish` gives its input back. */
+  /** Whether `finish` returns its input. */
   get isPlain(): boolean {
     const { bias, activation: word, norm, dropout } = this.config;
     return !bias && word === 'NONE' && norm === 'NONE' && dropout === 0;
@@ -91,7 +91,7 @@ export class InputLayer extends EncoderLayer {
   }
 }
 
-/** All outputs of the stage before as one, side by side, then through a matrix if LINEAR. */
+/** Concatenates the columns of all outputs of the previous stage; LINEAR multiplies them by a matrix. */
 export class ReductionLayer extends EncoderLayer {
   readonly lin: Linear | null;
 
@@ -106,7 +106,7 @@ export class ReductionLayer extends EncoderLayer {
   }
 }
 
-/** A matrix on all outputs of the stage before, side by side. */
+/** A matrix on the concatenated columns of all outputs of the previous stage. */
 export class DenseLayer extends EncoderLayer {
   readonly lin: Linear;
 
@@ -139,7 +139,7 @@ export class GnnLayer extends EncoderLayer {
       if (weight.rank >= 2) unscoped(() => fillTensor(weight, config.init, context.random));
   }
 
-  /** Hops that it goes. */
+  /** Hops of the layer. */
   get hops(): number {
     return hopsOfStage([this.config]);
   }
@@ -159,7 +159,7 @@ function newLinear(config: LayerConfig, random: Random): Linear {
   return lin;
 }
 
-/** The layer of one configuration; `offset` is where an input layer's columns start. */
+/** Makes the layer of a configuration; `offset` is the first column of an input layer. */
 export function newLayer(config: LayerConfig, offset: number, context: LayerContext): EncoderLayer {
   switch (config.type) {
     case 'EMBEDDING':

@@ -2,8 +2,8 @@
  * The encoder of a run as an ONNX model on the whole graph: what `encodeFullGraph` computes with all neighbours.
  *
  * Inputs: x [nodes, F] where it has features, embeddings [nodes, D] where it has those, edge_index [2, edges] where it
- * follows edges. Messages go along edge_index, so it holds the edges as they are for incoming neighbours, turned round for
- * outgoing ones, and both for both; the metadata `skein.neighbors` says which.
+ * follows edges. Messages go along edge_index, so it holds the edges as they are for incoming neighbours, reversed for
+ * outgoing ones, and both for both; the metadata `skein.neighbors` states which.
  */
 import { finishModel, namesOf, type OnnxOptions } from '../../../../interop/onnx/export-onnx.js';
 import { linear, translateLayer, unsupportedError } from '../../../../interop/onnx/layers.js';
@@ -16,7 +16,7 @@ import { GeneralEncoder } from './encoder.js';
 import { DenseLayer, type EncoderLayer, GnnLayer, InputLayer, ReductionLayer } from './encoder-layer.js';
 import type { Model } from './model.js';
 
-/** The bytes of an ONNX model with the encoder of `model`; see docs/onnx.md. */
+/** Returns the bytes of an ONNX model with the encoder of `model`; see docs/onnx.md. */
 export function exportEncoderOnnx(
   model: Model,
   neighbours: Pick<EncoderConfig, 'use_incoming_nbrs' | 'use_outgoing_nbrs'>,
@@ -56,7 +56,7 @@ class StageWriter {
         );
   }
 
-  /** The outputs of a stage from those of the stage before. */
+  /** Returns the outputs of a stage from those of the previous one. */
   write(stage: readonly EncoderLayer[], before: readonly Value[]): Value[] {
     return stage.map((layer, j) => this.#finish(layer, this.#layer(layer, before, j)));
   }
@@ -80,7 +80,7 @@ class StageWriter {
     return g.node('Slice', [rows, g.integers([from]), g.integers([to]), g.integers([1])]);
   }
 
-  /** Bias, normalisation, activation; nothing is dropped in use. */
+  /** Applies bias, normalisation and activation; there is no dropout in inference. */
   #finish({ bias, norm, activation }: EncoderLayer, x: Value): Value {
     const g = this.#g;
     const biased = bias === null ? x : g.node('Add', [x, g.parameter(bias)]);

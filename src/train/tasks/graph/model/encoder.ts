@@ -2,8 +2,8 @@
  * Encoders: from the inputs of a batch's nodes to one row per target. `GeneralEncoder` is made from a configuration:
  * stages of parallel layers, the first of embeddings and features, later ones reducing, transforming or aggregating.
  *
- * `encodeFullGraph` does the same for all nodes, stage by stage, so that the work grows with the edges and not with the
- * neighbourhoods of several hops. With all neighbours it gives what the batches give.
+ * `encodeFullGraph` encodes all nodes, stage by stage, so that the work grows with the edges and not with the
+ * neighbourhoods of several hops. With all neighbours it gives the results of the batches.
  */
 import type { MessageGraph } from '../../../../graph/index.js';
 import { Module } from '../../../../nn/index.js';
@@ -23,7 +23,7 @@ import type { EncoderConfig } from '../../../config/index.js';
 import type { LayerConfig } from '../../../config/types.js';
 import { KHopNeighborSampler, type TrainingNeighborSampler } from '../batch/neighbor-sampler.js';
 import type { GraphStorage } from '../storage/graph-storage.js';
-import { type EncodedRows, InputRows, MadeRows, readsAnywhere } from './encoded-rows.js';
+import { type EncodedRows, hasRandomAccess, InputRows, MadeRows } from './encoded-rows.js';
 import {
   type DenseLayer,
   type EncoderLayer,
@@ -38,7 +38,7 @@ import {
 export interface NodeInputs {
   readonly embeddings: Tensor | null;
   readonly features: Tensor | null;
-  /** The nodes of the rows; dropout is drawn by them where there is no graph that knows. */
+  /** The nodes of the rows, by which dropout is drawn without a graph. */
   readonly ids?: Int32Array | null;
 }
 
@@ -49,7 +49,7 @@ export interface EncodedNodes {
 }
 
 export abstract class Encoder extends Module {
-  /** One row per target of the graph, or per input without one. Inputs are a featurizer's result, or both kinds of rows. */
+  /** Returns one row per target of the graph, or per input without one. Inputs are a featurizer's result, or both kinds of rows. */
   abstract override forward(inputs: Tensor | NodeInputs, gnnGraph: LayerGraph | null, train: boolean): Tensor;
 
   /** Whether the result is the embeddings themselves. */
@@ -157,7 +157,7 @@ export class GeneralEncoder extends Encoder {
     neighborSampler: TrainingNeighborSampler | null,
     graphStorage: GraphStorage,
   ): Promise<EncodedNodes> {
-    // Stages of several hops have no rows between them that all nodes could be encoded to.
+    // A stage of several hops has no rows of all nodes between its hops.
     const alone = this.stages.every((stage) => hopsOf(stage) <= 1);
     if (neighborSampler !== null && !(alone && neighborSampler instanceof KHopNeighborSampler))
       return super.encodeFullGraph(neighborSampler, graphStorage);
@@ -178,11 +178,11 @@ export class GeneralEncoder extends Encoder {
 interface StageContext {
   readonly sampler: TrainingNeighborSampler | null;
   readonly storage: GraphStorage;
-  /** Its results are the encoder's, for all nodes. */
+  /** Whether its results are those of the encoder. */
   readonly isLast: boolean;
 }
 
-/** One stage for all nodes, in batches of destinations. */
+/** Computes one stage for all nodes, in batches of destinations. */
 async function encodeStage(
   stage: readonly EncoderLayer[],
   before: readonly EncodedRows[],
@@ -192,7 +192,7 @@ async function encodeStage(
   const { numNodes } = storage;
   const batchSize = 4096;
   const outputs = stage.map((layer) =>
-    layer instanceof InputLayer && !isLast && layer.source === 'features' && readsAnywhere(storage.features)
+    layer instanceof InputLayer && !isLast && layer.source === 'features' && hasRandomAccess(storage.features)
       ? new InputRows(layer, storage.features)
       : new MadeRows(numNodes, layer.config.output_dim),
   );
@@ -239,19 +239,19 @@ function makeStages(layers: readonly (readonly LayerConfig[])[], context: LayerC
     stage.map((config) => {
       if (config.type !== 'EMBEDDING' && config.type !== 'FEATURE') return newLayer(config, 0, context);
       const layer = newLayer(config, offsets[config.type], context);
-      // Every embedding layer has columns of its own; all feature layers see the same ones.
+      // Every embedding layer has separate columns; all feature layers have the same ones.
       if (config.type === 'EMBEDDING') offsets.EMBEDDING += config.output_dim;
       return layer;
     }),
   );
 }
 
-/** Hops of a stage; 0 without graph layers. */
+/** Returns the hops of a stage; 0 without graph layers. */
 function hopsOf(stage: readonly EncoderLayer[]): number {
   return Math.max(0, ...stage.map((layer) => (layer instanceof GnnLayer ? layer.hops : 0)));
 }
 
-/** The blocks of a stage; the graph stands at the last of them afterwards. */
+/** Returns the blocks of a stage and leaves the graph at the last of them. */
 function blocksOf(graph: LayerGraph, hops: number): MessageGraph[] {
   return Array.from({ length: hops }, (_, hop) => {
     if (hop > 0) graph.prepareForNextLayer();
@@ -263,12 +263,12 @@ function hasGnn(stage: readonly EncoderLayer[]): boolean {
   return stage.some((layer) => layer instanceof GnnLayer);
 }
 
-/** A layer that reads all outputs of the stage before. */
+/** Applies a layer that reads all outputs of the previous stage. */
 function apply(layer: EncoderLayer, before: readonly Tensor[], rowIds: Int32Array | null = null): Tensor {
   return (layer as DenseLayer | ReductionLayer).forward(before, rowIds);
 }
 
-/** Rows of nodes that still count: those of farther hops come first and drop out. */
+/** Returns the rows of nodes that later stages use; rows of farther hops come first and are dropped. */
 function lastRows(x: Tensor, count: number | null): Tensor {
   return count === null || x.shape[0] === count ? x : slice(x, x.shape[0] - count);
 }
@@ -309,7 +309,7 @@ async function readInputs(storage: GraphStorage, ids: Int32Array): Promise<RawIn
   };
 }
 
-/** Where an encoder's parameters are. */
+/** Returns the device of an encoder's parameters. */
 function deviceOf(encoder: Encoder): TensorDevice | null {
   return encoder.parameters()[0]?.device ?? null;
 }

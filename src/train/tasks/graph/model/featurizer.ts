@@ -1,6 +1,4 @@
-/**
- * Featurizers: how fixed features and trained embeddings of a node become the input of an encoder.
- */
+/** Featurizers: they combine fixed features and trained embeddings of nodes into the input of an encoder. */
 import { Module } from '../../../../nn/index.js';
 import { concat, type Tensor } from '../../../../tensor/index.js';
 import { StateError } from '../../../../util/errors.js';
@@ -9,7 +7,7 @@ export abstract class Featurizer extends Module {
   abstract override forward(nodeFeatures: Tensor | null, nodeEmbeddings: Tensor | null): Tensor;
 }
 
-/** Features and embeddings side by side; either alone as it is. */
+/** Concatenates the columns of features and embeddings; either alone is returned as it is. */
 export class ConcatFeaturizer extends Featurizer {
   override forward(nodeFeatures: Tensor | null, nodeEmbeddings: Tensor | null): Tensor {
     const given = [nodeFeatures, nodeEmbeddings].filter((t) => t !== null);

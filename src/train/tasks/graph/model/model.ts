@@ -1,6 +1,6 @@
 /**
- * A model as Marius names it: featurizer, encoder, decoder, loss, regulariser and reporter; one step of training, one
- * step of evaluation. Subclasses say what a batch's result is.
+ * Base class of models: featurizer, encoder, optimiser and reporter; one step of training, one step of evaluation.
+ * Subclasses define the result of a batch.
  */
 import { join } from 'node:path';
 import { gatherGrads, type WorkerGroup } from '../../../../dist/index.js';
@@ -28,13 +28,13 @@ export abstract class Model extends Module {
   /** Combines features and embeddings; without one the encoder gets both. */
   readonly featurizer: Featurizer | null;
   readonly encoder: Encoder;
-  /** Moves the dense parameters; set by `useOptimizer`. */
+  /** Updates the dense parameters; set by `useOptimizer`. */
   encoderOptimizer: OptimizerSet | null = null;
-  /** Where `save` and `load` go unless told otherwise. */
+  /** The default directory of `save` and `load`. */
   directory: string | null = null;
   /** Workers that share every batch, each with the same parameters; null: there is one. */
   workers: WorkerGroup | null = null;
-  /** Whether parameters would not be moved; found out once. */
+  /** Whether there are parameters without an optimiser; computed once. */
   #untrained: boolean | null = null;
   #device: TensorDevice | null = null;
 
@@ -45,7 +45,7 @@ export abstract class Model extends Module {
   }
 
   /**
-   * Gives the dense parameters an optimiser.
+   * Sets the optimiser of the dense parameters.
    *
    * @param own optimisers of single parameters, in place of the common one.
    */
@@ -63,7 +63,7 @@ export abstract class Model extends Module {
     return this.encoder.isIdentity && this.featurizer === null;
   }
 
-  /** Where the model computes, and batches must be; null: the CPU. */
+  /** The device of the model and of its batches; null: the CPU. */
   get device(): TensorDevice | null {
     return this.#device;
   }
@@ -74,7 +74,7 @@ export abstract class Model extends Module {
     return this;
   }
 
-  /** Parameters and the state of their optimisers come back. */
+  /** Moves parameters and optimiser state to the CPU. */
   override async cpu(): Promise<this> {
     await super.cpu();
     await this.encoderOptimizer?.cpu();
@@ -151,7 +151,7 @@ export abstract class Model extends Module {
     await saveCheckpoint(modelFile('save', directory), parts, extra);
   }
 
-  /** Loads what `save` saved, and returns its extra. */
+  /** Loads a saved model and returns its extra. */
   async load<T = unknown>(directory: string | null = this.directory): Promise<T> {
     const optimizer = this.encoderOptimizer;
     const parts = optimizer === null ? { model: this as Module } : { model: this as Module, optimizer };
@@ -177,8 +177,8 @@ export async function fetched(t: Tensor): Promise<Tensor> {
 }
 
 /**
- * Runs a step whose random draws (dropout) depend on the seed of the shared generator, epoch and step alone: a worker that
- * has no part of a batch, and so draws nothing, agrees with the others in the next one.
+ * Runs a step whose random draws (dropout) depend on the seed of the shared generator, epoch and step alone: a worker
+ * without a share of a batch draws nothing, and still agrees with the others in the next batch.
  */
 function drawnFor<T>({ epoch, step }: TrainingBatch['at'], work: () => T): T {
   const before = randomState();

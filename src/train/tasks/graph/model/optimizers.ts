@@ -8,7 +8,7 @@ import type { Tensor } from '../../../../tensor/index.js';
 import { FormatError } from '../../../../util/errors.js';
 import type { OptimizerConfig } from '../../../config/index.js';
 
-/** The optimiser of a configuration for these parameters. */
+/** Makes the optimiser of a configuration for these parameters. */
 export function newOptimizer(params: readonly Tensor[], config: OptimizerConfig): AnyOptimizer {
   return denseOptimizer(params, config);
 }

@@ -1,6 +1,6 @@
 /**
  * Training edges sorted into the buckets that a run's partitions need, when the dataset was prepared without partitions.
- * Made once, kept with the run, with bounded memory.
+ * The sorted file is written once, with bounded memory, and kept with the run.
  */
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, stat } from 'node:fs/promises';
@@ -41,7 +41,7 @@ export async function bucketedEdges(
     outWeights: weights === null ? '' : join(folder, weightsName),
     memoryBytes: bufferBytes,
   });
-  // Written last: without it the sorted file counts as not there.
+  // Written last: the sorted file is valid only with it.
   const crc32 = Object.fromEntries(
     await Promise.all(namesOf(weights).map(async (name) => [name, await checksumOf(join(folder, name))])),
   ) as Readonly<Record<string, string>>;
@@ -54,19 +54,19 @@ const edgesName = 'train_edges.bin';
 const weightsName = 'train_edges_weights.bin';
 const sizesName = 'train_bucket_sizes.json';
 
-/** What the file of sizes says. */
+/** The contents of the file of bucket sizes. */
 interface Sorted {
   readonly rows: number;
   /** Edges of each bucket. */
   readonly sizes: readonly number[];
-  /** The checksums of the sorted files; older versions wrote none. */
+  /** The checksums of the sorted files; absent in files of older versions. */
   readonly crc32?: Readonly<Record<string, string>>;
 }
 
 const namesOf = (weights: string | null): string[] =>
   weights === null ? [edgesName] : [edgesName, weightsName];
 
-/** The edges that `bucketedEdges` left in a folder; null when there are none of this dataset. */
+/** Opens the edges that `bucketedEdges` wrote into a folder; null without edges of this dataset. */
 export async function sortedEdges(
   dataset: PreparedDataset,
   folder: string,
@@ -83,7 +83,7 @@ export async function sortedEdges(
       `${path}: expected the ${file.rows} training edges of ${dataset.directory}, got ${known.rows}. Remove ${folder}; it is made again.`,
     );
   const weights = weighed && dataset.weightsFile('train') !== null ? join(folder, weightsName) : null;
-  // Sorted before weights were used: made again with them.
+  // Sorted by a version without weights: rewritten with them.
   if (weights !== null && !existsSync(weights)) return null;
   for (const name of namesOf(weights)) await checkSum(join(folder, name), known.crc32?.[name]);
   return new FileEdges({ ...file, path }, Float64Array.from(known.sizes), weights);

@@ -1,6 +1,6 @@
 /**
- * Refuses configurations that this machine cannot run, before they fill its disk or memory: a node table, or a batch, that
- * is larger than what there is.
+ * Throws for configurations that this machine cannot run, before they fill its disk or memory: a node table or a batch that
+ * does not fit.
  */
 import { existsSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
@@ -13,7 +13,7 @@ import { bufferConfig } from './initialize-table.js';
 import { batchBytes, tableRowBytes } from './memory-budget.js';
 
 interface TablePlace {
-  /** Nodes whose rows a process holds. */
+  /** Nodes whose rows a process stores. */
   readonly held: number;
   /** Nodes whose rows all processes write into the directory. */
   readonly written: number;

@@ -1,7 +1,7 @@
 /**
- * In which order edges are trained whose nodes are all in memory. Rows of a large table are scattered over more memory than
- * the processor can translate addresses for at speed: above 1 GiB, edges are trained bucket by bucket, as through a
- * partition buffer, so that a step touches a part of the table only. The choice is written into the run's configuration.
+ * The training order of edges whose nodes are all in memory. Random rows of a large table miss the processor's address
+ * translation cache: above 1 GiB, edges are trained bucket by bucket, as through a partition buffer, so that a step touches
+ * few partitions of the table. The choice is written into the run's configuration.
  */
 import type { PreparedStats } from '../../../../data/prepare/dataset-yaml.js';
 import type { SkeinConfig } from '../../../config/index.js';
@@ -10,16 +10,16 @@ import { tableRowBytes } from './memory-budget.js';
 
 /** Tables of more bytes than this, with the state of their optimiser, are trained by buckets. */
 const randomOrderBytes = 2 ** 30;
-/** Bytes of a partition, about: four of them are trained at a time. */
+/** Approximate bytes of a partition; four of them are trained at a time. */
 const partitionBytes = 2 ** 27;
 
-/** A table of sizes has the square of this many entries. */
+/** Most partitions: the list of bucket sizes has the square of this many entries. */
 const mostBuckets = 1024;
 
 /** Partitions that are trained at a time. */
 export const partitionsAtOnce = 4;
 
-/** The configuration with `bucket_partitions` decided. @param resumed as the run in the directory was trained. */
+/** Returns the configuration with `bucket_partitions` set. @param resumed the configuration of the run in the directory. */
 export function withEdgeOrder(
   config: SkeinConfig,
   stats: PreparedStats,
@@ -34,7 +34,7 @@ function decided(config: SkeinConfig, stats: PreparedStats): number {
   const { model, training, storage } = config;
   const bytes = stats.num_nodes * tableRowBytes(config);
   const links = model.learning_task === 'LINK_PREDICTION';
-  // Negatives are drawn among the nodes of the state: all nodes would be all of the table again.
+  // Negatives are drawn among the nodes of the state: all nodes would touch all of the table.
   const draws =
     training.negative_sampling.negatives_per_positive >= 0 && !training.negative_sampling.filtered;
   const inMemory = bufferConfig(config) === null && storage.embeddings.type === 'HOST_MEMORY';

@@ -1,4 +1,4 @@
-/** Edges of some buckets: where they lie in their split, and joined to one list by local ids. */
+/** Edges of some buckets: their positions in the split, and one list of them by local ids. */
 import type { EdgeList } from '../../../../sample/one-hop-sampler.js';
 import type { EdgeSplit } from './edge-splits.js';
 
@@ -8,7 +8,7 @@ interface EdgeRun {
   readonly end: number;
 }
 
-/** Some runs of a split's edges, counted one after the other. */
+/** Runs of a split's edges, numbered consecutively. */
 export class EdgeRuns {
   readonly runs: readonly EdgeRun[];
   /** The number of edges before each run, and of all. */
@@ -25,7 +25,7 @@ export class EdgeRuns {
     return new EdgeRuns([{ first: 0, end: numEdges }]);
   }
 
-  /** `starts`: where each bucket begins (`bucketStarts`). Takes time for the buckets asked for, not for all there are. */
+  /** Returns the runs of some buckets. `starts`: of `bucketStarts`. The time depends on the given buckets, not on all of them. */
   static ofBuckets(buckets: Int32Array, starts: Float64Array): EdgeRuns {
     return new EdgeRuns(
       consecutive(buckets).map(([first, last]) => ({ first: starts[first], end: starts[last + 1] })),
@@ -36,22 +36,22 @@ export class EdgeRuns {
     return this.#starts[this.runs.length];
   }
 
-  /** The places in the split of edges that are counted by runs. */
-  inSplit(places: Int32Array): Int32Array {
+  /** Returns the positions in the split of edges that are numbered by runs. */
+  inSplit(numbers: Int32Array): Int32Array {
     const starts = this.#starts;
-    return places.map((place) => {
+    return numbers.map((number) => {
       let low = 0;
       for (let high = this.runs.length - 1; low < high; ) {
         const middle = (low + high) >>> 1;
-        if (place < starts[middle + 1]) high = middle;
+        if (number < starts[middle + 1]) high = middle;
         else low = middle + 1;
       }
-      return this.runs[low].first + place - starts[low];
+      return this.runs[low].first + number - starts[low];
     });
   }
 }
 
-/** Where each bucket begins, and the number of all edges: buckets lie one after the other. */
+/** Returns the first edge of each bucket, and the number of all edges; buckets are stored consecutively. */
 export function bucketStarts(sizes: Float64Array): Float64Array {
   const starts = new Float64Array(sizes.length + 1);
   for (let b = 0; b < sizes.length; b++) starts[b + 1] = starts[b] + sizes[b];
@@ -60,7 +60,7 @@ export function bucketStarts(sizes: Float64Array): Float64Array {
 
 export const emptyEdges: EdgeList = { src: new Int32Array(0), dst: new Int32Array(0), relations: null };
 
-/** Ascending numbers as runs [first, last] of consecutive ones: fewer and longer reads. */
+/** Groups ascending numbers into runs [first, last] of consecutive ones, for fewer and longer reads. */
 function consecutive(numbers: Int32Array): [number, number][] {
   const found: [number, number][] = [];
   for (const n of numbers) {
@@ -71,7 +71,7 @@ function consecutive(numbers: Int32Array): [number, number][] {
   return found;
 }
 
-/** Edges of all lists with their ends mapped. */
+/** Joins the edges of all lists with their ends mapped. */
 export function joinMapped(
   lists: readonly EdgeList[],
   map: (id: number) => number,
@@ -81,8 +81,8 @@ export function joinMapped(
   const src = new Int32Array(total);
   const dst = new Int32Array(total);
   const relations = typed ? new Int32Array(total) : null;
-  const weighed = lists.some(({ weights = null }) => weights !== null);
-  const weights = weighed ? new Float32Array(total) : null;
+  const hasWeights = lists.some(({ weights = null }) => weights !== null);
+  const weights = hasWeights ? new Float32Array(total) : null;
   let at = 0;
   for (const list of lists) {
     for (let i = 0; i < list.src.length; i++) {

@@ -1,5 +1,5 @@
 /**
- * Where the edges of a split come from: an array in memory or a file that is read in ranges. Rows are [src, dst] or
+ * The edges of a split: an array in memory or a file that is read in ranges. Rows are [src, dst] or
  * [src, relation, dst], ids are those of the whole graph, and a partitioned split is sorted by (partition of the source,
  * partition of the destination) with the size of each such bucket.
  */
@@ -13,7 +13,7 @@ export interface EdgeSplit {
   readonly hasRelations: boolean;
   /** Edges per bucket in row-major order; null when the split is not partitioned. */
   readonly bucketSizes: Float64Array | null;
-  /** Edges begin … end − 1. */
+  /** Reads edges begin … end − 1. */
   read(begin: number, end: number): Promise<EdgeList>;
 }
 
@@ -24,7 +24,7 @@ export class MemoryEdges implements EdgeSplit {
   readonly #columns: 2 | 3;
   readonly #weights: Float32Array | null;
 
-  /** @param weights one an edge; null where all count the same. */
+  /** @param weights one per edge; null for equal weights. */
   constructor(
     rows: Int32Array,
     columns: 2 | 3,
@@ -41,7 +41,7 @@ export class MemoryEdges implements EdgeSplit {
     this.bucketSizes = bucketSizes;
   }
 
-  /** These edges, sorted into the buckets between `partitions` partitions of the nodes; within a bucket they keep their order. */
+  /** Returns these edges sorted into the buckets between `partitions` partitions of the nodes, stably. */
   inBuckets(numNodes: number, partitions: number): MemoryEdges {
     const size = new PartitionLayout(numNodes, partitions).size;
     const [rows, columns, weights] = [this.#rows, this.#columns, this.#weights];
@@ -89,7 +89,7 @@ export class FileEdges implements EdgeSplit {
   readonly #file: EdgeFile;
   readonly #weights: string | null;
 
-  /** @param weights the file of weights, f32, one an edge; null where all count the same. */
+  /** @param weights the file of weights, f32, one per edge; null for equal weights. */
   constructor(file: EdgeFile, bucketSizes: Float64Array | null = null, weights: string | null = null) {
     this.#file = file;
     this.#weights = weights;
@@ -118,18 +118,18 @@ export class FileEdges implements EdgeSplit {
   }
 }
 
-/** Edges that are read at a time. */
-const pieceEdges = 2 ** 18;
+/** Edges per read. */
+const chunkEdges = 2 ** 18;
 
-/** The edges of some splits, or edges begin … end − 1 of each, piece by piece. */
-export async function* piecesOf(
+/** Reads the edges of some splits, or edges begin … end − 1 of each, in chunks. */
+export async function* chunksOf(
   splits: readonly EdgeSplit[],
   begin = 0,
   end = Number.POSITIVE_INFINITY,
 ): AsyncGenerator<EdgeList> {
   for (const split of splits)
-    for (let first = begin; first < Math.min(end, split.numEdges); first += pieceEdges)
-      yield await split.read(first, Math.min(end, split.numEdges, first + pieceEdges));
+    for (let first = begin; first < Math.min(end, split.numEdges); first += chunkEdges)
+      yield await split.read(first, Math.min(end, split.numEdges, first + chunkEdges));
 }
 
 async function readRange(path: string, start: number, length: number): Promise<Uint8Array<ArrayBuffer>> {
@@ -141,7 +141,7 @@ async function readRange(path: string, start: number, length: number): Promise<U
       const { bytesRead } = await handle.read(bytes, done, length - done, start + done);
       if (bytesRead === 0)
         throw new FormatError(
-          `${path}: expected ${length} bytes of edges from byte ${start}, got ${done}. The file was cut; prepare the dataset again.`,
+          `${path}: expected ${length} bytes of edges from byte ${start}, got ${done}. The file is truncated; prepare the dataset again.`,
         );
       done += bytesRead;
     }

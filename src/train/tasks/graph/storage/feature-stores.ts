@@ -1,7 +1,6 @@
 /**
- * Where node features can be: a line in each of the two tables below for every word of `storage.features.type`. Stores read
- * rows by node, whole batches at a time. PARTITION_BUFFER is not among them: there features are columns of the table that
- * embeddings are in too.
+ * Stores of node features: one entry in each of the two records below per type name of `storage.features.type`. Stores read
+ * rows by node, whole batches at a time. PARTITION_BUFFER is not among them: there features are columns of the node table.
  */
 import type { PreparedDataset } from '../../../../data/index.js';
 import { MemoryStore, type RowReader } from '../../../../storage/index.js';
@@ -50,7 +49,7 @@ interface FeatureSource {
 type StoreName = keyof typeof featureOptions;
 type OptionsOf<W extends StoreName> = Extract<StorageConfig['features'], { readonly type: W }>['options'];
 
-/** How each is opened. */
+/** The function that opens each store. */
 const openers: {
   readonly [W in StoreName]: (source: FeatureSource, options: OptionsOf<W>) => Promise<Features>;
 } = {
@@ -59,7 +58,7 @@ const openers: {
   FLAT_FILE: ({ config, dataset, file }, options) => openFeatureFile(config, dataset, file, options),
 };
 
-/** The store that a configuration names, ready to be read. */
+/** Opens the configured store. */
 export function openFeatures(source: FeatureSource): Promise<Features> {
   const { type, options } = source.config.storage.features;
   return openers[type as StoreName](source, options as never);

@@ -1,9 +1,9 @@
 /**
- * One face to everything a model trains on: edges, nodes, embeddings with optimiser state, features, labels, encoded
- * nodes. It knows what is resident: training sees the edges whose both ends are, with local ids.
+ * The data of a task behind one interface: edges, nodes, embeddings with optimiser state, features, labels, encoded nodes.
+ * Training uses the edges whose both ends are resident, by local ids.
  *
- * An epoch is a sequence of states (which partitions are resident, which edge buckets or nodes are trained then). With
- * everything in memory there is one state, and local ids are global ids.
+ * An epoch is a sequence of buffer states: which partitions are resident, and which edge buckets or nodes are trained then.
+ * With everything in memory there is one state, and local ids are global ids.
  */
 import { Graph } from '../../../../graph/index.js';
 import type { EdgeList } from '../../../../sample/one-hop-sampler.js';
@@ -23,9 +23,9 @@ import { bucketStarts, EdgeRuns, emptyEdges, joinMapped } from './edge-runs.js';
 import type { EdgeSplit } from './edge-splits.js';
 import { SpreadEdges } from './sharded-edges.js';
 
-/** What is resident in each state of an epoch, and what is trained then: buckets a·p + b of edges, or nodes by global id. */
+/** Resident partitions in each state of an epoch, and what is trained then: buckets a·p + b of edges, or nodes by global id. */
 export interface EpochPlan {
-  /** How many the plan has; where all rows are in memory, partitions are an order of edges alone. */
+  /** Partitions of the plan; where all rows are in memory, they only order edges. */
   readonly partitions: number;
   readonly states: readonly Int32Array[];
   readonly buckets?: readonly Int32Array[];
@@ -41,13 +41,13 @@ export interface GraphStorageParts {
   readonly embeddings?: TrainedRows | null;
   /** Fixed rows of all nodes. */
   readonly features?: RowReader<Float32Array> | null;
-  /** Which nodes are resident; default: that of the embeddings, or all. */
+  /** Resident nodes; default: those of the embeddings, or all. */
   readonly residency?: Residency;
   readonly labels?: Int32Array | null;
   readonly nodes?: Readonly<Partial<Record<SplitName, Int32Array>>>;
   /** The states of an epoch; needed when not all rows fit. */
   readonly plan?: (epoch: number) => EpochPlan;
-  /** What decides the states: a place within an epoch means something under the same key alone. */
+  /** Identifies the states: a position within an epoch is valid under the same key only. */
   readonly planKey?: string;
   /** Rows that other workers read here until the run ends. */
   readonly shared?: readonly SharedRows[];
@@ -66,9 +66,9 @@ export interface ReadRows {
   readonly isEncoded: boolean;
 }
 
-/** What one worker holds for all of them. */
+/** Rows that a worker stores for all workers. */
 export interface SharedRows {
-  /** Others cannot read it any more. */
+  /** Ends reads by other workers. */
   close(): void;
 }
 
@@ -86,9 +86,9 @@ export class GraphStorage {
   #plan: EpochPlan | null = null;
   #state = -1;
   #active: EdgeList = emptyEdges;
-  /** Where each bucket of training edges begins. */
+  /** The first edge of each bucket of training edges. */
   #bucketStarts: Float64Array | null = null;
-  /** Where the edges of the state are, if training edges are spread. */
+  /** Positions of the state's edges, if training edges are sharded. */
   #activeRuns = new EdgeRuns([]);
   #activeNodes: Int32Array = new Int32Array(0);
   #graph: EdgeGraph | null = null;
@@ -149,11 +149,11 @@ export class GraphStorage {
     return this.split(split)?.numEdges ?? 0;
   }
 
-  /** Edges of the current state, by local ids; not where several workers hold them together. */
+  /** Edges of the current state, by local ids. Throws if they are sharded over workers. */
   get activeEdges(): EdgeList {
     if (this.spread !== null)
       throw new StateError(
-        `${name}: expected all edges with every worker, got edges that are spread. Use numActiveEdges and pickEdges.`,
+        `${name}: expected all edges on every worker, got sharded edges. Use numActiveEdges and pickEdges.`,
       );
     return this.#active;
   }
@@ -162,7 +162,7 @@ export class GraphStorage {
     return this.spread === null ? this.#active.src.length : this.#activeRuns.numEdges;
   }
 
-  /** Some edges of the current state, by local ids. */
+  /** Returns some edges of the current state, by local ids. */
   pickEdges(places: Int32Array): EdgeList {
     if (this.spread !== null) return this.spread.pick(this.#activeRuns.inSplit(places));
     const { src, dst, relations = null } = this.#active;
@@ -170,7 +170,7 @@ export class GraphStorage {
     return { src: pick(src), dst: pick(dst), relations: relations === null ? null : pick(relations) };
   }
 
-  /** Training edges that several workers hold together; null where each has all. */
+  /** Training edges that are sharded over workers; null where each has all. */
   get spread(): SpreadEdges | null {
     const split = this.split('train');
     return split instanceof SpreadEdges ? split : null;
@@ -185,7 +185,7 @@ export class GraphStorage {
     return this.#plan?.states.length ?? 1;
   }
 
-  /** Which state of the epoch is resident. */
+  /** The resident state of the epoch. */
   get state(): number {
     return this.#state;
   }
@@ -217,7 +217,7 @@ export class GraphStorage {
     await this.#enter(this.#state + 1);
   }
 
-  /** The rows that the current state trains, by local ids: negatives are drawn among them. */
+  /** Returns the rows that the current state trains, by local ids; negatives are drawn among them. */
   trainedRanges(): readonly ResidentRange[] {
     const plan = this.#plan;
     if (plan === null || !this.allResident) return this.residency.residentRanges();
@@ -235,12 +235,12 @@ export class GraphStorage {
     return this.#graph;
   }
 
-  /** Makes ready what samplers follow; must be awaited whenever the state or the set has changed. */
+  /** Prepares the graph for samplers; must be awaited after the state or the split has changed. */
   async prepareSampling(): Promise<void> {
     if (this.spread === null) await this.loadGraph();
   }
 
-  /** Makes `graph`; must be awaited whenever the state or the set has changed. Reading edges may need files. */
+  /** Loads `graph`; must be awaited after the state or the split has changed. Edges may be read from files. */
   async loadGraph(): Promise<EdgeGraph> {
     if (this.#split === 'train' && this.#plan !== null && !this.allResident) {
       this.#graph ??= edgeGraph(await this.#residentEdges(), this.residency.numLocalRows);
@@ -251,7 +251,7 @@ export class GraphStorage {
     return this.#whole;
   }
 
-  /** All training edges with global ids. */
+  /** Reads all training edges with global ids. */
   async trainEdges(): Promise<EdgeList> {
     const split = this.split('train');
     if (split === null) throw new StateError(`${name}: expected training edges, got none.`);
@@ -259,28 +259,28 @@ export class GraphStorage {
     return this.#wholeTrain;
   }
 
-  /** True edges of all splits, for filtered evaluation. */
+  /** Returns the index of true edges of all splits, for filtered evaluation. */
   filterIndex(): Promise<FilterIndex> {
     return this.#trueEdges.index();
   }
 
-  /** The true ends of (src, relation) and (dst, relation), in all splits: by the index, or where edges are in files by a pass over them. */
+  /** Returns the true ends of (src, relation) and (dst, relation) in all splits, by the index or by a pass over edges in files. */
   trueEnds(asked: AskedEdges): Promise<TrueEnds> {
     return this.#trueEdges.ends(asked);
   }
 
-  /** The true ends of a batch of the active set, from its edge `first` on; where edges are in files, a pass answers for many batches. */
+  /** Returns the true ends of a batch of the active split, from its edge `first` on; a pass over edges in files serves many batches. */
   trueEndsOfBatch(first: number, batch: AskedEdges): Promise<TrueEnds> {
     const split = this.split(this.#split);
     return split === null ? this.#trueEdges.ends(batch) : this.#trueEdges.endsOfBatch(split, first, batch);
   }
 
-  /** True edges of the training split alone: negatives that spared held-out edges would tell which they are. */
+  /** Returns the index of training edges alone: negatives that avoid held-out edges would reveal them. */
   trainFilterIndex(): Promise<FilterIndex> {
     return this.#trueEdges.trainIndex();
   }
 
-  /** The index of training edges, once `trainFilterIndex` has made it. */
+  /** The index of training edges, after `trainFilterIndex`. */
   get knownFilter(): FilterIndex {
     const index = this.#trueEdges.knownTrainIndex;
     if (index === null)
@@ -290,7 +290,7 @@ export class GraphStorage {
     return index;
   }
 
-  /** Results of an encoder for all nodes, instead of embeddings, in evaluation; null forgets them. */
+  /** Sets an encoder's results for all nodes, which evaluation reads in place of embeddings; null removes them. */
   setEncodedNodes(rows: Float32Array | null, width = 0): void {
     this.#encoded = rows === null ? null : { rows, width };
   }
@@ -299,7 +299,7 @@ export class GraphStorage {
     return this.#encoded;
   }
 
-  /** Encoded nodes if there are, otherwise embeddings, of any nodes. */
+  /** Reads encoded nodes if there are any, otherwise embeddings. */
   async readEncoded(ids: Int32Array): Promise<ReadRows> {
     if (this.#encoded === null) {
       const { embeddings } = this;
@@ -313,13 +313,13 @@ export class GraphStorage {
     return { rows: out, width, isEncoded: true };
   }
 
-  /** All encoded nodes (or embeddings) in order. */
+  /** Reads all encoded nodes (or embeddings) in order. */
   async *tiles(): AsyncIterable<Tile> {
     if (this.#encoded === null) yield* this.embeddings?.tiles() ?? [];
     else yield { start: 0, count: this.numNodes, rows: this.#encoded.rows };
   }
 
-  /** Waits for writes and, if asked, writes what changed. */
+  /** Waits for writes; with `write`, writes changed rows. */
   async unload(write = false): Promise<void> {
     await this.residency.unload(write);
     this.#state = -1;
@@ -328,8 +328,8 @@ export class GraphStorage {
   }
 
   /**
-   * Ends what others read here. The last thing that all workers have done together must be behind their last reads: an epoch,
-   * an evaluation and an export end so.
+   * Ends reads by other workers. A collective operation must come after their last reads, as at the end of an epoch, an
+   * evaluation and an export.
    */
   close(): void {
     for (const rows of this.#parts.shared ?? []) rows.close();
@@ -362,13 +362,13 @@ export class GraphStorage {
     return joinMapped(lists, this.#localMap(), split.hasRelations);
   }
 
-  /** Where the training edges of some buckets are; null: all of them. */
+  /** Returns the positions of the training edges of some buckets; null: all of them. */
   #runsOf(split: EdgeSplit, buckets: Int32Array | null): EdgeRuns {
     if (buckets === null) return EdgeRuns.ofAll(split);
     const sizes = split.bucketSizes;
     if (sizes === null) {
       throw new StateError(
-        `${name}: expected training edges in buckets for a partition buffer, got a list without. Preprocess with --num_partitions ${this.residency.partitions}.`,
+        `${name}: expected training edges in buckets for a partition buffer, got edges without buckets. Preprocess with --num_partitions ${this.residency.partitions}.`,
       );
     }
     // Summed once: an epoch has as many states as there are partitions or more, and a bucket for each pair of them.
@@ -391,7 +391,7 @@ export class GraphStorage {
     return (this.#plan.nodes?.[this.#state] ?? all).map((id) => map(id)).filter((id) => id >= 0);
   }
 
-  /** The local id of a node, −1 when it is not resident. */
+  /** Returns a map from global to local ids, −1 for nodes that are not resident. */
   #localMap(): (id: number) => number {
     if (this.#plan === null || this.allResident) return (id) => id;
     const { partitions } = this.residency;

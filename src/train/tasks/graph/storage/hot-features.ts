@@ -1,6 +1,6 @@
 /**
- * Features in their file, with the rows that batches will ask for most kept in memory (`hot_cache_size`). How likely that is
- * follows from the training edges, the neighbours that the encoder draws and the batch size.
+ * Features in their file, with the rows that batches read most often in memory (`hot_cache_size`). The frequency follows
+ * from the training edges, the neighbours that the encoder draws and the batch size.
  */
 import type { PreparedDataset } from '../../../../data/index.js';
 import type { DrawGraph } from '../../../../sample/hot/hotness.js';
@@ -22,7 +22,7 @@ export async function openFeatureFile(
   options: FileTableConfig['options'],
 ): Promise<FileStore | HotColdStore> {
   const { hot_cache_size: size, hot_policy: policy } = options;
-  // What is kept here need not be kept by the system too.
+  // The operating system need not cache these rows as well.
   const file = new FileStore(path, { rows, width }, { io: size > 0 ? 'auto' : 'buffered', readOnly: true });
   const scores =
     size === 0 || policy === 'SIEVE' || size >= rows * width * 4
@@ -44,7 +44,7 @@ async function featureScores(
   const columns = dataset.edgeFile('train')?.columns ?? 2;
   const sides = [encoder.use_incoming_nbrs, encoder.use_outgoing_nbrs] as const;
   const graph = drawnEdges(edges, columns, numNodes, sides);
-  // Each direction is drawn from on its own.
+  // Each direction is sampled separately.
   const times = Number(sides[0]) + Number(sides[1]);
   const fanouts = encoder.train_neighbor_sampling.map((rule) => fanoutOf(rule, times));
   const trained = await dataset.readNodes('train');
@@ -63,7 +63,7 @@ function fanoutOf(rule: NeighborSamplingConfig, times: number): number {
   return rule.type === 'UNIFORM' && rule.options.max_neighbors >= 0 ? times * rule.options.max_neighbors : -1;
 }
 
-/** Both ends of every edge; rows of edges are [source, (relation,) destination]. */
+/** Returns both ends of every edge; rows of edges are [source, (relation,) destination]. */
 function endsOf(edges: Int32Array, columns: number): Int32Array {
   const count = edges.length / columns;
   const ends = new Int32Array(2 * count);
@@ -74,7 +74,7 @@ function endsOf(edges: Int32Array, columns: number): Int32Array {
   return ends;
 }
 
-/** Whom each node may draw: the sources of edges into it, the destinations of edges out of it, or both. */
+/** Returns the candidates of each node: the sources of edges into it, the destinations of edges out of it, or both. */
 function drawnEdges(
   edges: Int32Array,
   columns: number,

@@ -1,6 +1,6 @@
 /**
- * From a configuration and a prepared dataset to what training runs on: edges in memory or in their file, the node table
- * in files with all or some partitions resident (initialize-table.ts), labels and node splits, and the order of states.
+ * The storage of a run, from a configuration and a prepared dataset: edges in memory or in their file, the node table in
+ * files with all or some partitions resident (initialize-table.ts), labels and node splits, and the order of buffer states.
  */
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -28,11 +28,11 @@ import { bufferConfig, nodeTables, type RunTables, sharedTables } from './initia
 import { openSpreadEdges, spreadsEdges } from './spread-data.js';
 
 export interface InitializeStorageOptions {
-  /** Where the node table's files go. */
+  /** The directory of the node table's files. */
   readonly tableDirectory: string;
-  /** The table as a checkpoint has it; without, a new one is made. */
+  /** The table of a checkpoint; default: a new table. */
   readonly manifest?: TableManifest | null;
-  /** Whether the run is only read, as evaluation does: no file of it is written. Needs a manifest where rows are trained. */
+  /** Whether the run is only read, as in evaluation: no file of it is written. Needs a manifest where rows are trained. */
   readonly readOnly?: boolean;
   /** The device of DEVICE_MEMORY (`await enableWebGpu()`); without one such a table is in host memory. */
   readonly device?: TensorDevice | null;
@@ -40,11 +40,11 @@ export interface InitializeStorageOptions {
 
 export interface InitializedStorage {
   readonly storage: GraphStorage;
-  /** What of its tables is in the files of the run; null where nothing is. */
+  /** The tables whose rows are in the files of the run; null without any. */
   readonly table: RunTable | null;
 }
 
-/** What one process trains on. */
+/** Makes the storage of one process. */
 export async function initializeStorage(
   config: SkeinConfig,
   dataset: PreparedDataset,
@@ -62,7 +62,7 @@ export async function initializeStorage(
   }
 }
 
-/** What one of several workers trains on: a node table that they hold together, and edges that each has or that they share. Collective. */
+/** Makes the storage of one of several workers: a sharded node table, and replicated or sharded edges. Collective. */
 export async function initializeSharedStorage(
   config: SkeinConfig,
   dataset: PreparedDataset,
@@ -75,7 +75,7 @@ export async function initializeSharedStorage(
   if (group.size === 1) return initializeStorage(config, dataset, options);
   const tables = await sharedTables(config, dataset, options, group);
   const spread = spreadsEdges(config, dataset) ? group.comm : null;
-  // One worker sorts edges into a file of the run where that is needed; the others find it there.
+  // One worker sorts edges into a file of the run where needed; the others open it.
   const inFile = spread !== null || partitionsOf(config).swapped !== null;
   const made: GraphStorage[] = [];
   try {
@@ -86,20 +86,20 @@ export async function initializeSharedStorage(
     });
     return { storage: made[0], table: tables.table };
   } catch (error) {
-    // Also where another worker failed: the run ends, and what this worker opened is unused.
+    // Also where another worker failed: the run ends, and the tables opened here are unused.
     for (const storage of made) storage.spread?.close();
     await closeTables(tables);
     throw error;
   }
 }
 
-/** Gives back what tables hold that were opened for nothing. */
+/** Closes tables that will not be used. */
 async function closeTables({ features, shared = [] }: RunTables): Promise<void> {
   for (const store of shared) store.close();
   await features?.unload?.();
 }
 
-/** @param spread the workers that hold training edges together; null: they are all here. */
+/** @param spread the workers over which training edges are sharded; null: this worker has all. */
 async function graphStorage(
   config: SkeinConfig,
   dataset: PreparedDataset,
@@ -119,7 +119,7 @@ async function graphStorage(
   }
 }
 
-/** @param train the training edges, null where there are none. */
+/** @param train the training edges; null without any. */
 async function assembleStorage(
   config: SkeinConfig,
   dataset: PreparedDataset,
@@ -153,7 +153,7 @@ async function assembleStorage(
   });
 }
 
-/** What the states of an epoch follow from, beside the seed. */
+/** Returns the plan key: everything but the seed that determines the states of an epoch. */
 function planKey(config: SkeinConfig): string {
   const { swapped, ordered } = partitionsOf(config);
   if (swapped === null) return ordered === 0 ? '' : `${ordered} partitions in memory`;
@@ -166,7 +166,7 @@ function planKey(config: SkeinConfig): string {
   return `${buffer_capacity} of ${num_partitions} partitions, ${edge_bucket_ordering}, ${node_partition_ordering}, ${others.join(', ')}`;
 }
 
-/** The options of a buffer that swaps partitions, or else the partitions by which edges in memory are ordered (0: none). */
+/** Returns the options of a buffer that swaps partitions, or the partitions by which edges in memory are ordered (0: none). */
 function partitionsOf(config: SkeinConfig) {
   const parts = bufferConfig(config);
   if (parts === null || parts.buffer_capacity >= parts.num_partitions)
@@ -174,7 +174,7 @@ function partitionsOf(config: SkeinConfig) {
   return { swapped: parts, ordered: 0 };
 }
 
-/** Training edges in the order in which they are trained; `inFile`: read from their file, whatever the configuration says. */
+/** Opens the training edges in training order; `inFile`: read from their file, whatever is configured. */
 async function trainingEdges(
   config: SkeinConfig,
   dataset: PreparedDataset,
@@ -183,18 +183,19 @@ async function trainingEdges(
 ): Promise<MemoryEdges | FileEdges | null> {
   const { swapped, ordered } = partitionsOf(config);
   const { num_nodes: numNodes } = dataset.stats;
-  const beside = join(dirname(options.tableDirectory), 'edges');
+  const sortedFolder = join(dirname(options.tableDirectory), 'edges');
   const sorted = async (partitions: number): Promise<MemoryEdges | FileEdges> => {
-    if (options.readOnly !== true) return bucketedEdges(dataset, partitions, beside, usesEdgeWeights(config));
+    if (options.readOnly !== true)
+      return bucketedEdges(dataset, partitions, sortedFolder, usesEdgeWeights(config));
     const inMemory = await memoryEdges(config, dataset, 'train');
     return inMemory.inBuckets(numNodes, partitions);
   };
   const fits = (partitions: number): boolean => edges?.bucketSizes?.length === partitions ** 2;
   let edges = await edgeSplit(config, dataset, 'train', inFile);
   if (edges === null) return null;
-  if (edges.bucketSizes === null && existsSync(beside))
-    // Sorted when the run was trained; samplers draw by the order of edges, so it is used from then on.
-    edges = (await sortedEdges(dataset, beside, usesEdgeWeights(config))) ?? edges;
+  if (edges.bucketSizes === null && existsSync(sortedFolder))
+    // Sorted when the run was trained; samplers draw by the order of edges, so the sorted file must be used.
+    edges = (await sortedEdges(dataset, sortedFolder, usesEdgeWeights(config))) ?? edges;
   // A run that was all in memory may have sorted them for other partitions, or not at all.
   if (swapped !== null && !fits(swapped.num_partitions)) edges = await sorted(swapped.num_partitions);
   if (ordered === 0) return edges;
@@ -211,7 +212,7 @@ async function edgeSplit(
   const file = dataset.edgeFile(split);
   if (file === null) return null;
   if (inFile || config.storage.edges.type === 'FLAT_FILE') {
-    // Edges are read in pieces from then on.
+    // Edges are read in chunks from here on.
     await dataset.checkEdges(split);
     const weights = weighs(config, split) ? dataset.weightsFile(split) : null;
     return new FileEdges(file, dataset.bucketSizes(split), weights);
@@ -233,10 +234,10 @@ async function memoryEdges(
 const weighs = (config: SkeinConfig, split: SplitName): boolean =>
   split === 'train' && usesEdgeWeights(config);
 
-/** Partitions by whose buckets edges are trained that are all in memory; 0: in random order. */
+/** Returns the partitions by whose buckets edges in memory are trained; 0: in random order. */
 function bucketPartitions({ storage, model, training }: SkeinConfig): number {
   const { filtered, negatives_per_positive: negatives } = training.negative_sampling;
-  // Negatives that are all nodes are all of the table anyway.
+  // Negatives that are all nodes touch all of the table anyway.
   const links = model.learning_task === 'LINK_PREDICTION' && !filtered && negatives >= 0;
   return links && storage.embeddings.type === 'HOST_MEMORY' ? Math.max(0, training.bucket_partitions) : 0;
 }

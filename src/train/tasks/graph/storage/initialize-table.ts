@@ -1,7 +1,7 @@
 /**
- * The node table of a run: its columns, its first values, and its files, for one process or for several workers together.
+ * The node table of a run: its columns, its initial values, and its files, for one process or for several workers.
  *
- * A table is filled from (seed, row, column) alone, so its first values do not depend on how it is partitioned.
+ * Initial values depend on (seed, row, column) alone, not on the partitions.
  */
 import type { PreparedDataset } from '../../../../data/index.js';
 import type { WorkerGroup } from '../../../../dist/index.js';
@@ -40,7 +40,7 @@ import type { FeatureFile } from './hot-features.js';
 import { readFloats } from './read-floats.js';
 import { openSpreadFeatures, spreadsFeatures } from './spread-data.js';
 
-/** Independent uses of the seed; apart from those of samplers. */
+/** Random streams of the seed, distinct from those of samplers. */
 export const seedStreams = { table: 32, model: 33 } as const;
 
 export const embeddingColumn = 'embeddings';
@@ -50,26 +50,26 @@ const featureColumn = 'features';
 export interface RunTables {
   readonly embeddings: TrainedRows | null;
   readonly features: Features | null;
-  /** Which nodes are resident, in both. */
+  /** The resident nodes of both. */
   readonly residency: Residency;
-  /** What of them is in the files of the run; null where nothing is. */
+  /** The tables whose rows are in the files of the run; null without any. */
   readonly table: RunTable | null;
-  /** What other workers read of them. */
+  /** Rows that other workers read. */
   readonly shared?: readonly RemoteRowStore[];
 }
 
 export interface OpenTableOptions {
-  /** Where its files go. */
+  /** The directory of its files. */
   readonly tableDirectory: string;
-  /** The table as a checkpoint has it, which is cut again where the configuration wants other partitions; without, a new one is made. */
+  /** The table of a checkpoint, repartitioned where the configuration has other partitions; default: a new table. */
   readonly manifest?: TableManifest | null;
-  /** Whether rows are only read: the table is used as its files are cut, and nothing is written. */
+  /** Whether rows are only read: the table keeps the partitions of its files, and nothing is written. */
   readonly readOnly?: boolean;
   /** The device of DEVICE_MEMORY. */
   readonly device?: TensorDevice | null;
 }
 
-/** The buffer's options when some table is buffered. Embeddings and features share one buffer. */
+/** Returns the buffer's options when a table is buffered. Embeddings and features share one buffer. */
 export function bufferConfig(config: SkeinConfig): PartitionBufferConfig['options'] | null {
   const { embeddings, features } = config.storage;
   if (embeddings.type === 'PARTITION_BUFFER' && config.model.encoder.embedding_dim > 0)
@@ -116,7 +116,7 @@ function planTable(
   return { rows: dataset.stats.num_nodes, columns, optimizer, init, features };
 }
 
-/** The tables of one process. */
+/** Opens the tables of one process. */
 export async function nodeTables(
   config: SkeinConfig,
   dataset: PreparedDataset,
@@ -124,7 +124,7 @@ export async function nodeTables(
 ): Promise<RunTables> {
   const buffered = bufferConfig(config);
   const { columns, optimizer, init, features } = planTable(config, dataset);
-  // Features are read where they are; nothing of such a table belongs to the run.
+  // Features are read from the dataset; the run has no files of them.
   if (columns.length === 0) return fixedTables(dataset, await features());
   const { num_nodes: rows } = dataset.stats;
   const { tableDirectory: folder, manifest = null, readOnly = false } = options;
@@ -132,7 +132,7 @@ export async function nodeTables(
     throw new StateError(
       `${folder}: expected the manifest of a checkpoint for a table that is only read, got none. Open a run that has saved a checkpoint.`,
     );
-  // The new table takes a copy; its own checksums hold from then on.
+  // The new table is a copy with checksums of its own.
   if (manifest === null && columns.some(({ name }) => name === featureColumn)) await dataset.checkFeatures();
   const partitions = buffered?.num_partitions ?? comfortablePartitions(rows, columns);
   const files =
@@ -160,12 +160,12 @@ export async function nodeTables(
   return { embeddings: there, features: fixed, residency: there, table: there };
 }
 
-/** Nodes with nothing that is trained. */
+/** Returns the tables of nodes without trained rows. */
 function fixedTables({ stats }: PreparedDataset, features: Features | null): RunTables {
   return { embeddings: null, features, residency: new AllResident(stats.num_nodes), table: null };
 }
 
-/** The table of several workers. */
+/** Opens the table of several workers. */
 export async function sharedTables(
   config: SkeinConfig,
   dataset: PreparedDataset,
@@ -183,7 +183,7 @@ export async function sharedTables(
   const { optimizer, features } = plan;
   const buffered = bufferConfig(config);
   try {
-    // Nothing of it is trained: there are no files of the run.
+    // Nothing is trained: the run has no files of it.
     if (optimizer === null)
       return await group.onEveryRank(async () => ({ ...fixedTables(dataset, await features()), shared }));
     const files = await sharedFiles(config, plan, options, group);
@@ -196,16 +196,16 @@ export async function sharedTables(
       return { embeddings, features: await features(), residency: embeddings, table: embeddings, shared };
     });
   } catch (error) {
-    // Also where another worker failed: the run ends, and what this worker opened is unused.
+    // Also where another worker failed: the run ends, and the tables opened here are unused.
     for (const store of shared) store.close();
     throw error;
   }
 }
 
 /**
- * The rows of one worker's nodes in a graph that is spread over workers; null where nodes have no embeddings. Collective.
+ * Opens the rows of one worker's nodes in a graph that is sharded over workers; null without embeddings. Collective.
  *
- * @param nodeIds the nodes of this worker, by their numbers in the dataset; null where partitions do not say.
+ * @param nodeIds the nodes of this worker, by their numbers in the dataset; null where partitions do not state them.
  */
 export async function shardTable(
   config: SkeinConfig,
@@ -219,7 +219,7 @@ export async function shardTable(
   if (group.any(nodeIds === null))
     throw markCollective(
       new ConfigError(
-        `distributed.partition_dir: expected partitions that say which node of the dataset each node is, for EMBEDDING layers, got others. Make them with "${invocation()} partition <this configuration>".`,
+        `distributed.partition_dir: expected partitions with the dataset's node ids for EMBEDDING layers, got partitions without them. Make them with "${invocation()} partition <this configuration>".`,
       ),
     );
   const files = await sharedFiles(config, plan, options, group);
@@ -227,9 +227,9 @@ export async function shardTable(
 }
 
 /**
- * The files of a table that workers write together, each its own. Each partition of the plan (all rows are one where all are
- * in memory) is cut into as many pieces as `distributed.partitions` says, so that any number of workers up to that can
- * resume from it; a table in fewer pieces, as one worker makes it, or of another plan is cut again first.
+ * Opens the files of a table that workers write together, each its own. Each partition of the plan (one for all rows where
+ * all are in memory) is split into `distributed.partitions` shards, so that any number of workers up to that can resume
+ * from it; a table with fewer shards, as one worker writes it, or of another plan is repartitioned first.
  */
 async function sharedFiles(
   config: SkeinConfig,
@@ -264,7 +264,7 @@ async function sharedFiles(
   return files;
 }
 
-/** How workers cut a table: each partition of the plan into pieces, at least one for each of them. */
+/** Returns the layout of a table of several workers: each partition of the plan is split into shards, at least one per worker. */
 function sharedLayout(
   config: SkeinConfig,
   columns: readonly TableColumn[],
@@ -286,7 +286,7 @@ function sharedLayout(
 }
 
 /**
- * The table that one process resumes from. One that is all in memory may be cut as it likes, but not into pieces; a buffer
+ * Returns the table that one process resumes from. A table in memory may have any partitions, but not shards; a buffer
  * needs the partitions of its plan, which a table that was in memory when it was saved does not have.
  */
 async function cutForOne(

@@ -1,4 +1,4 @@
-/** What a memory budget decides for workers, and for a run that is resumed. */
+/** Memory budgets of workers, and of a resumed run. */
 import { expect, test } from 'vitest';
 import type { PreparedStats } from '../../../../data/prepare/dataset-yaml.js';
 import { resolveConfig, type SkeinConfig } from '../../../config/index.js';
@@ -69,7 +69,7 @@ test('training on the whole graph is refused where rows would wait on disk', () 
   const whole = { ...config, training: { ...config.training, full_batch: true } };
   const { plan } = withMemoryBudget(whole, stats);
   expect(() => checkFullBatch(whole, plan)).toThrow(
-    /storage\.memory_budget: expected about \d+M or more beside training\.full_batch, got 1\.00 GiB\. .*run -n 2 train.* training\.full_batch: false/,
+    /storage\.memory_budget: expected about \d+M or more with training\.full_batch, got 1\.00 GiB\. .*run -n 2 train.* training\.full_batch: false/,
   );
   const large = { ...whole, storage: { ...whole.storage, memory_budget: 2 ** 33 } };
   checkFullBatch(large, withMemoryBudget(large, stats).plan);

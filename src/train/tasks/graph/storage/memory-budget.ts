@@ -1,6 +1,6 @@
 /**
- * What a memory budget means for a run: whether the node table fits, otherwise into how many partitions it is cut and how
- * many are resident. Says what the choice costs before training starts.
+ * Applies a memory budget to a run: whether the node table fits, otherwise into how many partitions it is split and how
+ * many are resident. Reports the cost of the choice before training starts.
  */
 import type { PreparedStats } from '../../../../data/prepare/dataset-yaml.js';
 import { type MemoryPlan, type MemoryPlanOptions, planMemory } from '../../../../storage/index.js';
@@ -15,14 +15,14 @@ import { spreadsFeatures } from './spread-data.js';
 
 const elementBytes = { float32: 4, float16: 2, bfloat16: 2 } as const;
 
-/** Bytes of a batch: rows of its nodes, their gradients and copies of both on the way. */
+/** Returns the bytes of a batch: rows of its nodes, their gradients, and copies of both in flight. */
 export function batchBytes(config: SkeinConfig): number {
   const { batch_size: edges, negative_sampling: negatives } = config.training;
   const drawn = Math.max(0, negatives.negatives_per_positive) * negatives.num_chunks;
   return (2 * edges + 2 * drawn) * Math.max(1, config.model.encoder.embedding_dim) * 4 * 6;
 }
 
-/** Bytes of a node's embeddings with their optimiser's state. */
+/** Returns the bytes of a node's embeddings with optimiser state. */
 export function tableRowBytes(config: SkeinConfig): number {
   const width = config.model.encoder.embedding_dim;
   const state = 4 * rowOptimizer(config.model.sparse_optimizer).stateColumns;
@@ -35,10 +35,10 @@ export interface BudgetedConfig {
 }
 
 /**
- * The configuration with the tables where the budget puts them; as it is without a budget.
+ * Returns the configuration with the storage of tables that fits the budget; unchanged without a budget.
  *
  * @param stats of the share of a process.
- * @param resumed as the run in the directory was trained: it keeps its partitions, also with another number of workers.
+ * @param resumed the configuration of the run in the directory, which keeps its partitions for any number of workers.
  */
 export function withMemoryBudget(
   config: SkeinConfig,
@@ -50,11 +50,11 @@ export function withMemoryBudget(
   const width = config.model.encoder.embedding_dim;
   if (memoryBudget === null) return { config, plan: null };
   const rowBytes = tableRowBytes(config);
-  // Features that are read from their file take none.
+  // Features that are read from their file take no memory.
   const inMemory = usesFeatures(config) && features.type !== 'FLAT_FILE';
   const featureBytes = inMemory ? Math.max(0, stats.node_feature_dim) * 4 : 0;
   const { num_nodes: rows } = stats;
-  // Workers that do not share features out hold all of them.
+  // Without sharding every worker has all features.
   const spread =
     workers > 1 && spreadsFeatures(config, { path: '', rows: rows * workers, width: featureBytes / 4 });
   const fixedRowBytes = featureBytes * (spread ? 1 : workers);
@@ -99,10 +99,10 @@ export function withMemoryBudget(
 }
 
 /**
- * A run keeps the partitions that it is trained by: its states and its edges follow from them. One that was all in memory
- * has none to keep.
+ * Throws if a run would change its partitions, on which its states and its edge order depend. A run that was all in memory
+ * has none.
  *
- * @param resumed as the run in the directory was trained.
+ * @param resumed the configuration of the run in the directory.
  */
 export function checkKeptPartitions(config: SkeinConfig, resumed: SkeinConfig | null): void {
   const kept = resumed === null ? null : bufferConfig(resumed);
@@ -114,12 +114,12 @@ export function checkKeptPartitions(config: SkeinConfig, resumed: SkeinConfig | 
 }
 
 /**
- * What a process has beside the table: about 150 MiB before the first batch, and arrays of earlier batches that wait for
- * the garbage collector.
+ * Memory of a process without the table: about 150 MiB before the first batch, and arrays of earlier batches that wait
+ * for the garbage collector.
  */
 const processBytes = 208 * 2 ** 20;
 
-/** Reading ahead takes memory that could hold partitions; without, training waits for every transfer. */
+/** Plans with reading ahead if possible: it takes memory of partitions, but without it training waits for every transfer. */
 const waitingCost = 1.5;
 
 function cheapestPlan(options: MemoryPlanOptions): MemoryPlan & { readonly prefetch: boolean } {
@@ -132,10 +132,10 @@ function cheapestPlan(options: MemoryPlanOptions): MemoryPlan & { readonly prefe
   return { ...((prefetch ? ahead : waiting) as MemoryPlan), prefetch };
 }
 
-/** The least budget, as it can be given. */
+/** Formats a budget for an option. */
 const megabytes = (bytes: number): string => `${Math.ceil(bytes / 2 ** 20)}M`;
 
-/** Says the least that will do: without reading ahead. */
+/** Plans without reading ahead, or throws with the least budget that works. */
 function refuseBudget(options: MemoryPlanOptions): never {
   const { memoryBudget, reservedBytes = 0 } = options;
   try {
@@ -151,18 +151,18 @@ function refuseBudget(options: MemoryPlanOptions): never {
   throw new InternalError('a plan without reading ahead was refused, then found');
 }
 
-/** Training on the whole graph goes over all rows in every step: none can wait on disk. */
+/** Throws if training on the whole graph does not fit: each step uses all rows, so none can stay on disk. */
 export function checkFullBatch({ storage, training }: SkeinConfig, plan: MemoryPlan | null): void {
   if (!training.full_batch || plan === null || plan.inMemory) return;
   const { memoryBytes, bufferBytes, tableBytes } = plan;
   const least = megabytes(memoryBytes - bufferBytes + tableBytes);
   const got = formatBytes(storage.memory_budget ?? 0);
   throw new ConfigError(
-    `storage.memory_budget: expected about ${least} or more beside training.full_batch, got ${got}. A step on the whole graph has all rows in memory. Raise the budget, share the rows out over more workers ("${invocation()} run -n 2 train …"), or set training.full_batch: false, which trains sampled batches with rows on disk.`,
+    `storage.memory_budget: expected about ${least} or more with training.full_batch, got ${got}. A step on the whole graph has all rows in memory. Raise the budget, shard the rows over more workers ("${invocation()} run -n 2 train …"), or set training.full_batch: false, which trains sampled batches with rows on disk.`,
   );
 }
 
-/** Null when the budget does not suffice. */
+/** Returns a plan; null when the budget does not suffice. */
 function tryPlan(options: MemoryPlanOptions): MemoryPlan | null {
   try {
     return planMemory(options);

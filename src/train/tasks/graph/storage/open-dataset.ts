@@ -11,7 +11,7 @@ import { invocation } from '../../../../util/invocation.js';
 import type { SkeinConfig } from '../../../config/index.js';
 import { bufferConfig } from './initialize-table.js';
 
-/** Where datasets of the catalogue are prepared: below the working directory, apart from downloaded files. */
+/** The directory of prepared datasets of the catalogue: below the working directory, apart from downloaded files. */
 const preparedRoot = join('data', 'prepared');
 
 export async function openDataset(
@@ -36,13 +36,13 @@ export async function openDataset(
       partitions,
       ...(progress === undefined ? {} : { progress }),
     }).catch((error: unknown) => {
-      // Another run has prepared the same meanwhile.
+      // Another run may have prepared the dataset in the meantime.
       if (!existsSync(join(target, 'dataset.yaml'))) throw error;
     });
   return PreparedDataset.open(target);
 }
 
-/** The configuration with the place of its dataset, so that a run can be opened from any working directory. */
+/** Returns the configuration with the absolute path of its dataset, so that a run can be opened from any working directory. */
 export function locatedConfig(config: SkeinConfig, { directory }: PreparedDataset): SkeinConfig {
   const { dataset } = config.storage;
   const prepared =

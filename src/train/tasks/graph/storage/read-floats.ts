@@ -1,4 +1,4 @@
-/** A range of the numbers in a file of f32 rows. */
+/** Reads a range of numbers from a file of f32 rows. */
 import { open } from 'node:fs/promises';
 import { FormatError } from '../../../../util/errors.js';
 

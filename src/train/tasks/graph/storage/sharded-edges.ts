@@ -1,6 +1,6 @@
 /**
- * Training edges that several workers hold together: the list that batches of edges are taken from, and the graph that
- * samplers follow, of each of which a worker holds its part. What goes through all edges in their order reads the file.
+ * Training edges that are sharded over workers: the list from which batches are taken, and the graph that samplers follow.
+ * A pass over all edges in order reads the file.
  */
 import type { Communicator, RemoteRowStore } from '../../../../dist/index.js';
 import {
@@ -9,22 +9,22 @@ import {
 } from '../../../../dist/sampling/sharded-sampling-graph.js';
 import { openShardedRows } from '../../../../dist/stores/sharded-rows.js';
 import type { EdgeList } from '../../../../sample/one-hop-sampler.js';
-import { type EdgeSplit, type FileEdges, piecesOf } from './edge-splits.js';
+import { chunksOf, type EdgeSplit, type FileEdges } from './edge-splits.js';
 
 export interface SpreadEdgesOptions {
   readonly numNodes: number;
   /** 0 without relations. */
   readonly numRelations: number;
-  /** Whether batches are of edges, and so taken from their list. */
+  /** Whether batches hold edges, which are taken from the list. */
   readonly ofEdges: boolean;
-  /** The edges that samplers follow; neither: there are no samplers. */
+  /** The directions that samplers follow; neither without samplers. */
   readonly incoming: boolean;
   readonly outgoing: boolean;
   readonly comm: Communicator;
 }
 
 export class SpreadEdges implements EdgeSplit {
-  /** What samplers follow; null without samplers. */
+  /** The graph that samplers follow; null without samplers. */
   readonly graph: ShardedSamplingGraph | null;
   readonly #file: FileEdges;
   readonly #list: RemoteRowStore<Int32Array> | null;
@@ -39,7 +39,7 @@ export class SpreadEdges implements EdgeSplit {
     this.graph = graph;
   }
 
-  /** Reads this worker's part. All workers open the same edges; none waits for the others. */
+  /** Reads this worker's shard. All workers open the same edges; none waits for the others. */
   static async open(file: FileEdges, options: SpreadEdgesOptions): Promise<SpreadEdges> {
     const { numNodes, numRelations, ofEdges, incoming, outgoing, comm } = options;
     const { numEdges } = file;
@@ -53,7 +53,7 @@ export class SpreadEdges implements EdgeSplit {
     if (!incoming && !outgoing) return new SpreadEdges(file, list, null);
     try {
       const graph = await ShardedSamplingGraph.read({
-        ...{ numNodes, numEdges, chunks: () => piecesOf([file]), incoming, outgoing, comm },
+        ...{ numNodes, numEdges, chunks: () => chunksOf([file]), incoming, outgoing, comm },
         numRelations: file.hasRelations ? numRelations : 0,
       });
       return new SpreadEdges(file, list, graph);
@@ -75,7 +75,7 @@ export class SpreadEdges implements EdgeSplit {
     return this.#file.bucketSizes;
   }
 
-  /** Edges that this worker holds: of the list, or of a direction of the graph. */
+  /** Edges of this worker's shard: of the list, or of a direction of the graph. */
   get numLocalEdges(): number {
     const listed = this.#list === null ? 0 : this.#list.local.length / this.#list.width;
     return Math.max(listed, this.graph?.numLocalEdges ?? 0);
@@ -85,7 +85,7 @@ export class SpreadEdges implements EdgeSplit {
     return this.#file.read(begin, end);
   }
 
-  /** The edges at these places of the list. Blocks until they are here; those who hold them need not take part. */
+  /** Returns the edges at these positions of the list. Blocks until they are fetched; their workers take no part. */
   pick(places: Int32Array): EdgeList {
     const list = this.#list as RemoteRowStore<Int32Array>;
     const { width } = list;
@@ -104,12 +104,12 @@ export class SpreadEdges implements EdgeSplit {
   }
 }
 
-/** Edges begin … end − 1 as rows [source, (relation,) destination]. */
+/** Reads edges begin … end − 1 as rows [source, (relation,) destination]. */
 async function rowsOf(file: FileEdges, begin: number, end: number): Promise<Int32Array> {
   const width = file.hasRelations ? 3 : 2;
   const rows = new Int32Array((end - begin) * width);
   let at = 0;
-  for await (const { src, dst, relations = null } of piecesOf([file], begin, end))
+  for await (const { src, dst, relations = null } of chunksOf([file], begin, end))
     for (let e = 0; e < src.length; e++, at += width) {
       rows[at] = src[e];
       if (relations !== null) rows[at + 1] = relations[e];

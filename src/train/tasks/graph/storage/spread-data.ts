@@ -1,6 +1,6 @@
 /**
- * Which data several workers share out. A copy with every worker is faster to read, and N workers take N times the memory
- * for it: unless the configuration says otherwise, small data is copied and large data is shared out. Results are the same.
+ * Which data is sharded over workers. A copy per worker is faster to read and takes N times the memory: unless configured
+ * otherwise, small data is copied and large data is sharded. Results are the same.
  */
 import type { PreparedDataset } from '../../../../data/index.js';
 import type { Communicator } from '../../../../dist/index.js';
@@ -14,10 +14,10 @@ import type { FeatureFile } from './hot-features.js';
 import { readFloats } from './read-floats.js';
 import { SpreadEdges } from './sharded-edges.js';
 
-/** What takes more bytes than this is shared out. */
+/** Data of more bytes than this is sharded. */
 const copiedBytes = 2 ** 30;
 
-/** Whether several workers share out the features of a run; those that are read from their file take no memory anyway. */
+/** Whether the features of a run are sharded over workers; those that are read from their file take no memory anyway. */
 export function spreadsFeatures(
   { storage, distributed }: SkeinConfig,
   { rows, width }: FeatureFile,
@@ -27,7 +27,7 @@ export function spreadsFeatures(
   return features === 'auto' ? rows * width * 4 > copiedBytes : features === 'spread';
 }
 
-/** Every worker opens it: it reads the range that it holds. */
+/** Opens sharded features: every worker reads the range of its shard. */
 export function openSpreadFeatures(file: FeatureFile, comm: Communicator): Promise<RemoteRowStore> {
   const { path, rows, width } = file;
   return openShardedRows('features', {
@@ -36,7 +36,7 @@ export function openSpreadFeatures(file: FeatureFile, comm: Communicator): Promi
   });
 }
 
-/** Whether several workers share out the training edges. */
+/** Whether training edges are sharded over workers. */
 export function spreadsEdges(config: SkeinConfig, dataset: PreparedDataset): boolean {
   const { edges } = config.distributed ?? defaultDistributed();
   if (edges !== 'auto') return edges === 'spread';
@@ -50,7 +50,7 @@ export function spreadsEdges(config: SkeinConfig, dataset: PreparedDataset): boo
   return bytes > copiedBytes;
 }
 
-/** Every worker opens it: it reads all edges twice and keeps its part. */
+/** Opens sharded edges: every worker reads all edges twice and keeps its shard. */
 export async function openSpreadEdges(
   config: SkeinConfig,
   dataset: PreparedDataset,
@@ -66,7 +66,7 @@ export async function openSpreadEdges(
   });
 }
 
-/** The directions that samplers follow; neither without layers that pass messages. */
+/** Returns the directions that samplers follow; neither without layers that pass messages. */
 function followed({ model: { encoder } }: SkeinConfig): { incoming: boolean; outgoing: boolean } {
   const samples = encoder.layers.some((stage) => hopsOfStage(stage) > 0);
   return {

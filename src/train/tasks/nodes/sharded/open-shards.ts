@@ -1,5 +1,5 @@
 /**
- * From a configuration and partitions to the batches of a run on the whole graph, which is spread over workers.
+ * The batches of a run on the whole graph, which is sharded over workers, from a configuration and partitions.
  */
 
 import {
@@ -28,7 +28,7 @@ import type { ShardedSet, ShardedSets } from './sharded-task.js';
 
 const splits = Object.keys(fields.masks) as SplitName[];
 
-/** Whether a run trains on the whole graph, spread over workers. */
+/** Whether a run trains on the whole graph, sharded over workers. */
 export function isSharded(config: SkeinConfig): boolean {
   return (
     config.distributed !== null &&
@@ -37,7 +37,7 @@ export function isSharded(config: SkeinConfig): boolean {
   );
 }
 
-/** What such a run cannot do is refused by name. */
+/** Throws if such a run cannot train the configuration; the error names the key. */
 export function checkSharded({ model, storage, distributed }: SkeinConfig, workers: number): void {
   const refuse = (key: string, wanted: string, got: string, advice: string): never => {
     const when = 'With training.full_batch and distributed';
@@ -70,14 +70,14 @@ export function checkSharded({ model, storage, distributed }: SkeinConfig, worke
   }
 }
 
-/** What a worker has of the graph. */
+/** A worker's shard of the graph. */
 export interface OpenedShards {
   readonly sets: ShardedSets;
-  /** Its nodes, by their numbers in the dataset; null where the partitions do not say. */
+  /** Its nodes, by their ids in the dataset; null where the partitions do not state them. */
   readonly nodeIds: Int32Array | null;
 }
 
-/** Collective. `path` is the JSON of the partitions, or their directory. */
+/** Opens a worker's shard. `path` is the JSON of the partitions, or their directory. Collective. */
 export async function openShards(
   config: SkeinConfig,
   distributed: DistributedConfig,
@@ -107,7 +107,7 @@ export async function openShards(
   };
 }
 
-/** What the dataset says of its nodes. */
+/** Facts of the dataset that partitions must match. */
 interface NodeSizes {
   /** The width of features; null where the encoder reads none. */
   readonly width: number | null;
@@ -135,7 +135,7 @@ function knownNodes(data: PartitionData, { width, classes }: NodeSizes): KnownNo
   const features = width === null ? null : field(fields.features);
   if (features !== null && (features.rank !== 2 || features.shape[1] !== width))
     throw new ConfigError(
-      `distributed.partition_dir: expected ${width} features a node, as the dataset has, got shape ${features.shape.join(' × ')}.`,
+      `distributed.partition_dir: expected ${width} features per node, as the dataset has, got shape ${features.shape.join(' × ')}.`,
     );
   const labels = Int32Array.from(field(fields.labels).dataSync());
   const wrong = labels.findIndex((label) => label < -1 || label >= classes);
@@ -143,7 +143,7 @@ function knownNodes(data: PartitionData, { width, classes }: NodeSizes): KnownNo
     throw new ConfigError(
       `distributed.partition_dir: expected classes from 0 to ${classes - 1}, or -1 for none, as the dataset has, got ${labels[wrong]} for node ${data.nodeRanges[data.rank].start + wrong} of the partitions.`,
     );
-  // A mask counts labelled nodes only, as in one process.
+  // A mask selects labelled nodes only, as in one process.
   const mask = (split: SplitName): Uint8Array => {
     const flags = field(fields.masks[split]).dataSync();
     return Uint8Array.from(labels, (label, row) => (flags[row] !== 0 && label >= 0 ? 1 : 0));
@@ -161,7 +161,7 @@ function countClasses({ labels, masks }: KnownNodes, split: SplitName, classes: 
   return counts;
 }
 
-/** Partitions of another dataset can have as many nodes and edges. All workers come to the same answer. */
+/** Throws if the classes differ: partitions of another dataset can have as many nodes and edges. The outcome is the same on all workers. */
 function checkClasses(path: string, got: readonly number[], { classes, labelled }: NodeSizes): void {
   const wrong = labelled.findIndex((count, i) => count !== got[i]);
   if (wrong < 0) return;
@@ -204,7 +204,7 @@ class GraphsOfSplits {
     this.#weighed = weighed && group.any(hasField(data, fields.weight));
   }
 
-  /** Collective. @param count labelled nodes of the split on all workers. */
+  /** Makes the set of a split. Collective. @param count labelled nodes of the split on all workers. */
   set(known: KnownNodes, split: SplitName, count: number): ShardedSet {
     const { features, masks } = known;
     const labels = known.labels.map((label, row) => (masks[split][row] === 0 ? -1 : label));

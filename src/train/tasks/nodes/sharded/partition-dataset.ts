@@ -1,7 +1,7 @@
 /**
- * Cuts a prepared dataset of classified nodes into partitions, as files beside the run: every worker then reads its own and
- * no worker the whole. The number of partitions is the configuration's, not that of the workers, so nodes have the same
- * numbers however many workers there are.
+ * Partitions a prepared dataset of classified nodes into files of the run: every worker reads its own, and none reads the
+ * whole. The number of partitions is configured and does not depend on the workers, so that nodes have the same ids for any
+ * number of workers.
  */
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -38,7 +38,7 @@ function numMessageEdges(config: SkeinConfig, dataset: PreparedDataset): number 
   return rows * ((incoming ? 1 : 0) + (outgoing ? 1 : 0));
 }
 
-/** What partitions of a run's graph are made of: files of the dataset by their checksums, and the directions of edges. */
+/** The inputs of a run's partitions: files of the dataset by their checksums, and the directions of edges. */
 async function originOf(config: SkeinConfig, dataset: PreparedDataset): Promise<Record<string, string>> {
   const { use_incoming_nbrs: incoming, use_outgoing_nbrs: outgoing } = config.model.encoder;
   const use = { classes: true, features: usesFeatures(config), weights: usesEdgeWeights(config) };
@@ -49,8 +49,8 @@ async function originOf(config: SkeinConfig, dataset: PreparedDataset): Promise<
 }
 
 /**
- * Refuses partitions that are not of this run's graph, or too few. Looks at their description only; labels and features are
- * looked at when they are read (open-shards.ts), which is all there is to tell partitions of DGL from those of another graph.
+ * Throws if partitions are not of this run's graph, or too few. Reads their description only; labels and features are
+ * checked when they are read (open-shards.ts), which is the only check of partitions of DGL.
  */
 export async function checkPartitionDirectory(
   path: string,
@@ -68,10 +68,7 @@ export async function checkPartitionDirectory(
     );
   };
   if (format === 'dgl' && config.model.encoder.embedding_dim > 0)
-    refuse(
-      'partitions that say which node of the dataset each node is, for EMBEDDING layers',
-      'those of DGL',
-    );
+    refuse("partitions with the dataset's node ids for EMBEDDING layers", 'those of DGL');
   if (numParts < workers) refuse(`at least ${workers} partitions for ${workers} workers`, `${numParts}`);
   const { num_nodes: numNodes } = dataset.stats;
   if (total(nodes) !== numNodes) refuse(`the ${numNodes} nodes of ${dataset.directory}`, `${total(nodes)}`);
@@ -79,7 +76,7 @@ export async function checkPartitionDirectory(
   if (total(edges) !== wanted)
     refuse(`the ${wanted} edges that the encoder follows (both directions count)`, `${total(edges)}`);
   if (source === null) return;
-  // Partitions may have more than this run reads: features, weights.
+  // Partitions may have fields that this run does not read: features, weights.
   const differing = Object.entries(await originOf(config, dataset)).flatMap(([of, sum]) =>
     source[of] === sum ? [] : [of],
   );
@@ -90,7 +87,7 @@ export async function checkPartitionDirectory(
     );
 }
 
-/** Labelled nodes of each split by class, split after split: the same however nodes are numbered. */
+/** Counts the labelled nodes of each split by class, split after split, which does not depend on the numbering of nodes. */
 export async function classCounts(dataset: PreparedDataset): Promise<number[]> {
   const { num_classes: classes } = dataset.stats;
   const labels = (await dataset.readLabels()) ?? new Int32Array(0);
@@ -104,7 +101,7 @@ export async function classCounts(dataset: PreparedDataset): Promise<number[]> {
   return counts;
 }
 
-/** The JSON of the partitions; they are made when they are not there. For one process. */
+/** Returns the path of the partitions' JSON; writes them if they are missing. For one process. */
 export async function partitionDataset(
   config: SkeinConfig,
   distributed: Pick<DistributedConfig, 'partitions' | 'partition_algorithm'>,
@@ -136,7 +133,7 @@ export async function partitionDataset(
   return written;
 }
 
-/** All edges in the directions that the encoder follows; those taken against their direction have relations of their own. */
+/** Reads all edges in the directions that the encoder follows; reversed edges have separate relations. */
 async function wholeGraph(config: SkeinConfig, dataset: PreparedDataset): Promise<Graph> {
   const { use_incoming_nbrs: incoming, use_outgoing_nbrs: outgoing } = config.model.encoder;
   const rows = await dataset.readEdges('train');

@@ -1,4 +1,4 @@
-/** What a step of training on the whole graph will need, said before the first one. */
+/** The memory of a training step on the whole graph, planned before the first one. */
 
 import { WorkerGroup } from '../../../../dist/index.js';
 import { planMemoryOf } from '../../../../dist/shards/plan-memory.js';
@@ -8,9 +8,9 @@ import type { Model } from '../../graph/model/model.js';
 import { type ShardedSet, shardedBatch } from './sharded-task.js';
 
 /**
- * Collective. The largest peak of all workers in bytes; `makeModel` makes one that is thrown away.
+ * Returns the largest peak of all workers in bytes; `makeModel` makes a temporary model. Collective.
  *
- * @param width of trained rows; 0: there are none.
+ * @param width of trained rows; 0 without any.
  */
 export function planStep(set: ShardedSet, width: number, group: WorkerGroup, makeModel: () => Model): number {
   const random = randomState();
@@ -20,7 +20,7 @@ export function planStep(set: ShardedSet, width: number, group: WorkerGroup, mak
     model.workers = new WorkerGroup({ comm });
     if (set.cached) planned[0]?.cacheInputs(set.features as Tensor);
     const layers = set.layers.map((layer, i) => ({ ...layer, graph: planned[i] }));
-    // The second step has the optimiser's state beside it.
+    // The second step includes the optimiser state.
     for (let step = 0; step < 2; step++) {
       const rows = width === 0 ? null : unscoped(() => zeros([set.inputRows.length, width]));
       const batch = shardedBatch({ ...set, layers }, rows, true, { epoch: 0, step });

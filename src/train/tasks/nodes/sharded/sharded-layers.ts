@@ -1,6 +1,6 @@
 /**
- * The layers of a graph that is spread over workers, as an encoder walks through them: the whole graph again and again, or
- * for each layer only the part that the labelled nodes need (message-flow graphs).
+ * The layers of a graph that is sharded over workers, in the order of an encoder: the whole graph for each layer, or only
+ * the subgraph that the labelled nodes need (message-flow graphs).
  */
 import type { DistributedGraph } from '../../../../dist/index.js';
 import type { MessageGraph } from '../../../../graph/index.js';

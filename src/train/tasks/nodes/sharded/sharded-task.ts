@@ -1,9 +1,8 @@
 /**
- * Node classification on the whole graph, which is spread over workers: an epoch is one step, in which each worker has its
- * own nodes and the labels of those among them that count. All workers take the same steps, also those without a labelled
- * node.
+ * Node classification on the whole graph, which is sharded over workers: an epoch is one step, in which each worker has its
+ * nodes and the labels of the split. All workers run the same steps, also those without a labelled node.
  *
- * Features are one tensor for all steps, so that a graph that caches what it fetched of a constant recognises it.
+ * Features are one tensor for all steps, by which a graph finds its cache of fetched features.
  */
 import type { ShardEmbeddings } from '../../../../dist/stores/shard-embeddings.js';
 import type { SampleTime } from '../../../../sample/index.js';
@@ -17,7 +16,7 @@ import { KeptRows, type KeptRowsState } from '../../graph/kept-rows.js';
 import type { Model } from '../../graph/model/model.js';
 import { type ShardedLayer, ShardedLayers } from './sharded-layers.js';
 
-/** What a step on one split computes from. */
+/** The inputs of a step on one split. */
 export interface ShardedSet {
   /** The first to run first. */
   readonly layers: readonly ShardedLayer[];
@@ -25,9 +24,9 @@ export interface ShardedSet {
   readonly features: Tensor | null;
   /** For each source of the first layer the row of its node among those of this worker. */
   readonly inputRows: Int32Array;
-  /** For each target of the last layer its class, −1 for those that do not count. */
+  /** The class of each target of the last layer; −1 is ignored. */
   readonly labels: Int32Array;
-  /** Nodes that count, of all workers. */
+  /** Labelled nodes of the split on all workers. */
   readonly count: number;
   /** Whether the first graph keeps the rows of features that it fetches. */
   readonly cached: boolean;
@@ -42,7 +41,7 @@ export function shardedBatch(
   train: boolean,
   at: Required<SampleTime>,
 ): TrainingBatch {
-  // Rows that travel compressed carry what rounding lost of the gradients of the step before.
+  // Compressed rows carry the rounding error of the previous step's gradients.
   if (train) for (const { graph } of set.layers) graph.beginStep();
   const batch = new TrainingBatch({
     ...{ train, at, batchSize: set.count, shardedGraph: new ShardedLayers(set.layers) },
@@ -53,7 +52,7 @@ export function shardedBatch(
   return rows === null ? batch : batch.withEmbeddings(rows);
 }
 
-/** One batch an epoch. */
+/** One batch per epoch. */
 class WholeGraph implements Batches<TrainingBatch> {
   readonly #set: ShardedSet;
   readonly #embeddings: TrainedRows | null;
@@ -81,7 +80,7 @@ class WholeGraph implements Batches<TrainingBatch> {
 export interface ShardedTaskOptions {
   readonly model: Model;
   readonly sets: ShardedSets;
-  /** The rows of this worker's nodes; null where none are trained. */
+  /** The rows of this worker's nodes; null without trained rows. */
   readonly embeddings: ShardEmbeddings | null;
   /** The checkpoint's table that `embeddings` were opened with. */
   readonly opened: TableManifest | null;
@@ -123,7 +122,7 @@ export class ShardedTask implements Task<TrainingBatch> {
   async train(batch: TrainingBatch): Promise<StepLoss> {
     const items = batch.batchSize;
     const loss = await this.#timings.time('compute', () => this.model.train(batch));
-    // A loss that is not finite must not reach the table; the loop refuses it.
+    // A loss that is not finite must not reach the table; `fit` throws on it.
     if (this.#embeddings !== null && Number.isFinite(loss)) {
       const gradient = (await batch.gradient()) as Float32Array;
       const rows = batch.uniqueNodeIndices as Int32Array;
