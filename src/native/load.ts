@@ -27,7 +27,7 @@ export type Level = (typeof levels)[number];
 
 export interface Addon {
   readonly kernels: PositionalKernels;
-  /** The same kernels on the addon's thread pool; they return promises. */
+  /** The kernels on the addon's thread pool; they return promises. */
   readonly asyncKernels: PositionalKernels;
   /** Positions of the arrays whose memory an asynchronous call uses until it ends. */
   readonly heldArguments: Readonly<Record<keyof Kernels, readonly number[]>>;

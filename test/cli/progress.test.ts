@@ -1,4 +1,4 @@
-/** What training and preparing look like: on a terminal one line that is redrawn, elsewhere plain lines. */
+/** Progress of training and preparing: on a terminal one line that is redrawn, elsewhere plain lines. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -12,7 +12,7 @@ const train = (run: string): string =>
 const esc = String.fromCharCode(27);
 const eraseLine = `\r${esc}[K`;
 
-/** Of each line of a terminal, what was drawn after it was last erased; without colours. */
+/** Returns the final content of each line of a terminal, without colours. */
 function screen(text: string): string[] {
   const plain = text.replaceAll('\r\n', '\n').replaceAll(new RegExp(`${esc}\\[[\\d;]*m`, 'g'), '');
   return plain.split('\n').map((line) => line.split(eraseLine).at(-1) ?? '');

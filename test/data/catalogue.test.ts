@@ -12,7 +12,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 let folder = '';
 let server: Server;
 let mirror = '';
-/** What the server sends, by path. */
+/** Responses of the server, by path. */
 const served = new Map<string, string>();
 
 /** A knowledge graph with the counts of UMLS. */

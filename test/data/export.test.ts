@@ -170,7 +170,7 @@ describe('readRawEdges', () => {
   });
 
   test.each([
-    ['plain\tlikes\tnobody\n', /:1: expected an entity of the graph for the destination, got "nobody"/],
+    ['plain\tlikes\tmissing\n', /:1: expected an entity of the graph for the destination, got "missing"/],
     ['plain\tlikes\tZoë\nZoë\thates\tplain\n', /:2: expected a relation of the graph, got "hates"/],
     ['plain\tlikes\tZoë\nZoë\tplain\n', /:2: expected 3 columns, got 2/],
     ['plain\tZoë\n', /expected a column of edge types/],

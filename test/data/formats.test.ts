@@ -50,7 +50,7 @@ runFormatContract({
       message: /ind\.tiny\.test\.index:4: expected a new test id/,
     },
     {
-      what: 'a test id that is no number',
+      what: 'a test id that is not a number',
       damage: (path) => writeFile(join(path, 'ind.tiny.test.index'), '513\n510\nx\n511\n514\n'),
       message: /ind\.tiny\.test\.index:3: expected a number, got "x"/,
     },
@@ -164,7 +164,7 @@ runFormatContract({
       message: /edge\.csv\.gz:3: expected 2 columns, got "3 columns"/,
     },
     {
-      what: 'an id that is no number',
+      what: 'an id that is not a number',
       damage: (path) => setLine(join(path, 'raw/edge.csv.gz'), 4, '1,b'),
       message: /edge\.csv\.gz:4: expected a number, got "b"/,
     },

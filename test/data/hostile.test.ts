@@ -75,7 +75,7 @@ describe('edge lists', () => {
     ['a comment that is the delimiter', { delimiter: '#' }, /not overlap the delimiter "#" for comment/],
     ['a header that is a word', { header: 'yes' }, /true or false for header, got "yes"/],
     ['a column that is a list', { weight: [2] }, /for weight, got \[2\]/],
-    ['options that are none', null, /an object for options, got null/],
+    ['options that are null', null, /an object for options, got null/],
   ])('option: %s', async (_, options, message) => {
     for (const text of ['0,1\n', '']) {
       await expectFailure(readEdgeList(await put(text), options as EdgeListOptions), ValueError, message);

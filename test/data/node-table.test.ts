@@ -212,7 +212,7 @@ describe('new nodes', () => {
       /:2: expected a number in column "age".*got "old"/,
     ],
     [
-      'a date that is none',
+      'an invalid date',
       'id,age,country,since,member\nx,1,US,soon,\n',
       /:2: expected an ISO 8601 date in column "since"/,
     ],

@@ -176,9 +176,9 @@ describe('pickles', () => {
     ['an unknown memo', 'h\x07.', 'expected a remembered value 7'],
     ['a length beyond the end', 'T\xff\xff\xff\x7f', 'more bytes, got the end of the file'],
     ['no end', ']', 'got the end of the file'],
-    ['a list that is none', 'NNa.', 'expected a list to append to'],
-    ['a dictionary that is none', 'NNNs.', 'expected a dictionary'],
-    ['a number that is none', 'Ix\n.', 'expected a whole number'],
+    ['not a list', 'NNa.', 'expected a list to append to'],
+    ['not a dictionary', 'NNNs.', 'expected a dictionary'],
+    ['not a number', 'Ix\n.', 'expected a whole number'],
     ['state of nothing', 'NNb.', 'expected the state of'],
     ['a huge number', '\x8b\x00\x00\x10\x00.', 'at most 128 bytes'],
   ])('rejected: %s', (_, text, message) => {

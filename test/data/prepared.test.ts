@@ -140,11 +140,7 @@ describe('damage', () => {
       /skein.format_version/,
       (path) => edit(path, 'format_version: 1', 'format_version: 9'),
     ],
-    [
-      'a count that is none',
-      /num_nodes, got "many"/,
-      (path) => edit(path, 'num_nodes: 34', 'num_nodes: many'),
-    ],
+    ['an invalid count', /num_nodes, got "many"/, (path) => edit(path, 'num_nodes: 34', 'num_nodes: many')],
     ['no YAML', /expected YAML/, (path) => writeFile(join(path, 'dataset.yaml'), 'a: [')],
     [
       'a path out of the directory',

@@ -111,7 +111,7 @@ describe('edges', () => {
     ),
   );
   test(
-    'a weight that is no number',
+    'a weight that is not a number',
     one(
       'a,b,1\nb,c,x\n',
       { source: 0, target: 1, edgeWeight: 2 },
@@ -147,7 +147,7 @@ describe('edges', () => {
   );
   test('no file', () =>
     expectFailure({}, { edges: 'nowhere.tsv' }, StorageError, /nowhere\.tsv, got ENOENT/));
-  test('a Parquet file that is none', () =>
+  test('a file that is not Parquet', () =>
     expectFailure(
       { 'x.parquet': 'no' },
       { edges: 'x.parquet' },
@@ -214,7 +214,7 @@ describe('nodes', () => {
     ['a node without features', 'a,1\nb,2\n', { nodeFeatures: 'n.csv' }, /none for 1 of 3, such as "c"/],
     ['features twice', 'a,1\nb,2\na,3\nc,4\n', { nodeFeatures: 'n.csv' }, /each node once, got "a" twice/],
     [
-      'a feature that is no number',
+      'a feature that is not a number',
       'a,1\nb,x\nc,1\n',
       { nodeFeatures: 'n.csv' },
       /n\.csv:2: expected a finite number in column 1, got "x"/,

@@ -1,4 +1,4 @@
-/** What the pages of docs/ assume: files in the working directory, and values that their TypeScript blocks use. */
+/** Assumptions of the pages of docs/: files in the working directory, and values that their TypeScript blocks use. */
 
 export interface Setup {
   /** Files to write, by path relative to the working directory of the page. */

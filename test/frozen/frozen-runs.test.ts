@@ -53,11 +53,11 @@ async function train(kind: string, workers: number): Promise<Recorded> {
 /** One of each family in the default suite. */
 const usual = ['links-memory', 'links-encoder-buffer', 'nodes-sampled', 'nodes-sharded', 'events-tgn'];
 const all = Object.entries(kinds).flatMap(([kind, { workers }]) =>
-  workers.map((count, i) => ({ kind, workers: count, isUsual: i === 0 && usual.includes(kind) })),
+  workers.map((count, i) => ({ kind, workers: count, isDefault: i === 0 && usual.includes(kind) })),
 );
 const cases = wide(
-  all.filter(({ isUsual }) => isUsual),
-  all.filter(({ isUsual }) => !isUsual),
+  all.filter(({ isDefault }) => isDefault),
+  all.filter(({ isDefault }) => !isDefault),
 );
 
 describe.skipIf(missing)(`recorded results${withoutRecord}`, () => {

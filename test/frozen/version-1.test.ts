@@ -1,7 +1,7 @@
 /**
  * Run directories of every kind as the first version of the run format wrote them: they are evaluated to the same metrics and
  * resumed to the recorded results. `test/fixtures/runs-version-1` holds each run after one epoch, with its dataset, and is
- * never written again; `@FOLDER@` stands for the folder that it lies in.
+ * never written again; `@FOLDER@` stands for its folder.
  */
 import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

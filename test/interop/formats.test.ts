@@ -128,7 +128,7 @@ for (const { name, write, parse, dtypes, ranks, single = false, isForeign = fals
       expect(Array.from(a.toTyped() as Float32Array)).toEqual([2, 6, 3, 7, 4, 8]);
     });
 
-    it('reads bytes that lie anywhere in memory', async () => {
+    it('reads bytes at any memory offset', async () => {
       const view = makeView('f64', [5]);
       const bytes = await write({ a: view });
       for (let shift = 1; shift < 8; shift++) {

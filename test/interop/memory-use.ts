@@ -1,4 +1,4 @@
-/** What tests that look for leaks count: memory of the process after a collection, and what is alive. */
+/** Counts for leak tests: memory of the process after a garbage collection, and live objects. */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 

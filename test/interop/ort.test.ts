@@ -46,7 +46,7 @@ describe('errors that name the cause', () => {
 });
 
 describe('on the host', () => {
-  test('tensors lie on the memory of views, views on the memory of tensors', () => {
+  test('tensors share the memory of views, and views that of tensors', () => {
     const views = [
       TensorView.fromTyped(new Float32Array([1, 2]), [1, 2]),
       TensorView.fromTyped(new Float64Array([1, 2])),

@@ -78,7 +78,7 @@ describe('TensorFlow.js', () => {
       if (step === 0) {
         expect([...(await allNode.data())].slice(0, seed.length)).toEqual([...seed]);
         await checkSums(sums, degrees, seed);
-        // TensorFlow.js still lies on the memory.
+        // TensorFlow.js still uses the memory.
         expect(() => curFeat.release()).toThrow(StateError);
       }
       tf.dispose([sums, degrees, allNode, h, ...adjs.flatMap((adj) => [adj.edgeIndex, adj.eId])]);

@@ -34,7 +34,7 @@ async function values(tensor: tf.Tensor): Promise<number[]> {
 }
 
 describe('to TensorFlow.js', () => {
-  test('a tensor lies on the buffer of the view: a write to it shows in the tensor', async () => {
+  test('a tensor shares the buffer of the view: a write to it shows in the tensor', async () => {
     const view = TensorView.fromTyped(new Float32Array([1, 2, 3, 4]), [2, 2]).toGpu(device);
     const tensor = toTfjs(tf, view);
     expect(tensor.shape).toEqual([2, 2]);

@@ -73,7 +73,7 @@ describe('what cannot be transferred is rejected', () => {
 });
 
 describe('back end cpu', () => {
-  test('a tensor lies on the memory of the view', () => {
+  test('a tensor shares the memory of the view', () => {
     const data = new Float32Array([1, 2, 3, 4, 5, 6]);
     const view = TensorView.fromTyped(data, [2, 3]);
     const tensor = toTfjs(tf, view);
@@ -89,7 +89,7 @@ describe('back end cpu', () => {
     expect([...mask.dataSync()]).toEqual([1, 1]);
   });
 
-  test('a view lies on the memory of a tensor and keeps it, also after a tidy', () => {
+  test('a view shares the memory of a tensor and keeps it alive, also after a tidy', () => {
     const before = tf.memory().numDataBuffers;
     let view = TensorView.fromTyped(new Float32Array(0));
     tf.tidy(() => {

@@ -70,9 +70,9 @@ describe.each(implementations)('cells: %s', (_, kernels) => {
     expectClose(dgi, differences(forward, gi, gout), 'f64', looseness);
     expectClose(dgh, differences(forward, gh, gout), 'f64', looseness);
     expectClose(dh, differences(forward, h, gout), 'f64', looseness);
-    const [alone, beside] = [zeros('f64', 45), zeros('f64', 45)];
-    kernels.gruCellBackward(gout, h, gates, alone, beside, null, batch, hidden);
-    expect([alone, beside]).toEqual([dgi, dgh]);
+    const [dgiAlone, dghAlone] = [zeros('f64', 45), zeros('f64', 45)];
+    kernels.gruCellBackward(gout, h, gates, dgiAlone, dghAlone, null, batch, hidden);
+    expect([dgiAlone, dghAlone]).toEqual([dgi, dgh]);
   });
 
   it('has the gradient of the plain cell', () => {

@@ -134,11 +134,11 @@ describe('choice of kernels', () => {
       expect(alone.stderr).toMatch(
         /@skein\/\S+ \(.*(file too short|invalid ELF|not a mach-o|not a valid).*\)/,
       );
-      const beside = bare((folder) => {
+      const nextToPackage = bare((folder) => {
         spoil(folder);
         cpSync('build', join(folder, 'build'), { recursive: true, filter: (path) => !path.includes('obj') });
       });
-      expect(JSON.parse(beside.stdout)).toMatchObject({ backend: 'native', product: 6 });
+      expect(JSON.parse(nextToPackage.stdout)).toMatchObject({ backend: 'native', product: 6 });
     },
   );
   it.runIf(nativeKernels !== null)('opens no level that this processor cannot run', () => {

@@ -109,7 +109,7 @@ async function probeZeros(name: string, run: Run, make: () => KernelCall): Promi
     for (const [other] of sizes) await refused(run, replaced(replaced(make(), one, 0), other, 0));
 }
 
-/** What a kernel writes has zeros in kernel-calls.ts: wrong values there must do no harm, but need not be seen. */
+/** Output arrays are zero in kernel-calls.ts: wrong values there must do no harm, but need not be detected. */
 async function probeValues(
   name: string,
   run: Run,

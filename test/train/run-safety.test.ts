@@ -207,7 +207,7 @@ test('a graph of arrays becomes a prepared directory', async () => {
   const dst = Int32Array.of(1, 2, 3, 0);
   const options = { outputDir: folder(), numNodes: 4 };
   await expect(prepareGraph([{ src, dst: dst.subarray(1) }], options)).rejects.toThrow('4 ids (as src)');
-  await expect(prepareGraph([{ src, dst, relations: src }], options)).rejects.toThrow('Give numRelations');
+  await expect(prepareGraph([{ src, dst, relations: src }], options)).rejects.toThrow('Set numRelations');
   await expect(prepareGraph([{ src, dst: Int32Array.of(1, 2, 3, 4) }], options)).rejects.toThrow(
     'dst[3], got 4',
   );

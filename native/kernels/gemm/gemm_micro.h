@@ -5,7 +5,7 @@
 //
 // a is read by broadcast, either along rows (row stride `lda`, k contiguous) or from a panel packed as [k][lda].
 // b is read by vectors at stride `ldb`. Twelve or more chains in flight hide the latency of the fused multiply-add;
-// the tile uses 2 + 28 of 32 AVX-512 registers, or 2 + 12 of 16 AVX2 registers. NEON has 32, but its broadcast is no
+// the tile uses 2 + 28 of 32 AVX-512 registers, or 2 + 12 of 16 AVX2 registers. NEON has 32, but its broadcast is not an
 // operand of the multiply-add and takes one: with more than 2 + 16 the compiler spills.
 #pragma once
 

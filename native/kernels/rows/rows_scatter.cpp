@@ -119,7 +119,7 @@ template <class T>
 void scatter_add_rows(const i32* ids, const T* src, T* dst, i64 n, i64 rows, i64 width) {
   if (n <= 0 || width <= 0) return;
   const i64 row_bytes = width * static_cast<i64>(sizeof(T));
-  // Sharing out narrow rows takes two to three times as long as adding them.
+  // Distributing narrow rows over threads takes two to three times as long as adding them.
   const int fewest = row_bytes <= 8 ? 4 : 2;
   if (n * row_bytes <= kDirectBytes || threads() < fewest) {
     add_directly(ids, src, dst, n, width);

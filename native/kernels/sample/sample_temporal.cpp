@@ -1,7 +1,7 @@
 // sampleTemporalHop: how many each destination takes, then which, then rows by first appearance of (node, time).
 //
 // Another thread may append to the lists meanwhile. That is why only the start of a slice is read as a shared value, once:
-// what lies behind it is never changed again but for free entries, whose row is beyond `limit` before and after.
+// entries behind it are never changed again but for free entries, whose row is beyond `limit` before and after.
 #include "sample/sample_temporal.h"
 
 #include <algorithm>

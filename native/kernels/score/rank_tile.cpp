@@ -86,7 +86,7 @@ void mark_panel(ScoreOp op, const T* query, const T* positive, const Panels<T>& 
   }
 }
 
-// The nodes that do not count for one query, as they come: its positive and those of its list.
+// The nodes that are ignored for one query, in order: its positive and those of its list.
 class Excluded {
  public:
   void start(const i32* begin, const i32* end, i32 self, i64 first) {
