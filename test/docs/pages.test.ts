@@ -40,10 +40,7 @@ const pending = new Set<string>([
   'docs/gpu-sampling.md',
   'docs/gpu-training.md',
   'docs/gpu.md',
-  'docs/graphs.md',
-  'docs/guide.md',
   'docs/interop.md',
-  'docs/layers.md',
   'docs/onnx.md',
   'docs/partitions.md',
   'docs/platforms.md',
@@ -52,7 +49,6 @@ const pending = new Set<string>([
   'docs/sar.md',
   'docs/stores.md',
   'docs/temporal-evaluation.md',
-  'docs/temporal-graphs.md',
   'docs/temporal.md',
   'docs/webgpu-tensors.md',
 ]);

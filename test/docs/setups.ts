@@ -58,16 +58,7 @@ const preparedFacts = [
 
 export const setups: Readonly<Record<string, Setup>> = {
   'README.md': { files: { ...facts, ...customerFiles, ...eventFiles } },
-  'docs/extending.md': {
-    files: facts,
-    commands: preparedFacts,
-    prelude: `
-import { type NegativeSampler, type NeighborSampler, type SkeinConfig, trainRun } from 'skein/train';
-declare const config: SkeinConfig;
-declare const MyNegatives: new (storage: unknown) => NegativeSampler;
-declare const MyNeighbors: new (storage: unknown) => NeighborSampler;
-`,
-  },
+  'docs/extending.md': { files: facts, commands: preparedFacts },
   'docs/guides/links.md': {
     files: facts,
     prelude: `const moreFacts: [string, string, string][] = ${JSON.stringify(factRows)};\n`,
