@@ -118,7 +118,7 @@ describe('accumulateGradients', () => {
     expect([...(batch.uniqueNodeUpdates ?? [])].map((x) => x + 0)).toEqual(updates.map((x) => x + 0));
   });
 
-  test('goes on from a state that is given', () => {
+  test('continues from a given optimiser state', () => {
     const batch = edges();
     batch.setEmbeddings(new Float32Array(6).fill(1), 1);
     sum(batch.uniqueNodeEmbeddings as never).backward();

@@ -131,7 +131,7 @@ it('a storage in memory of a program takes a plan too', async () => {
   expect(count).toBe(300);
 });
 
-it('is written into the configuration, learns, and goes on after an interruption as if there had been none', async () => {
+it('is written into the configuration, learns, and continues after an interruption as if there had been none', async () => {
   const whole = await run({ ...inBuckets(6), storage: { ...inBuckets(6).storage, model_dir: folder() } });
   expect(readFileSync(join(whole.directory, 'full_config.yaml'), 'utf8')).toContain('bucket_partitions: 6');
   expect(whole.losses[1]).toBeLessThan(whole.losses[0]);

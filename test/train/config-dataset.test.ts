@@ -1,4 +1,4 @@
-/** Configurations beside the dataset that they name. */
+/** Configurations compared with their dataset. */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { loadConfig } from 'skein/train';
@@ -37,7 +37,7 @@ describe('warns, since the dataset decides, about', () => {
     ]);
   });
 
-  it('sets to judge by that are not there', () => {
+  it('missing sets for evaluation', () => {
     const typed = { ...facts, num_valid: 0 };
     expect(check('embedding-only', { ...typed, num_test: 0 })).toEqual([
       'storage.dataset: there is neither a validation nor a test set, so there will be no metrics; preprocess --dataset-split 0.9 0.05 0.05 makes them.',

@@ -54,7 +54,7 @@ describe('damaged features are refused', () => {
   const embedding = { type: 'EMBEDDING', output_dim: 4 };
   test.each([
     ['in memory', {}, [feature]],
-    ['beside embeddings', {}, [feature, embedding]],
+    ['with embeddings', {}, [feature, embedding]],
     ['in a file', { type: 'FLAT_FILE' }, [feature, embedding]],
   ])('by training %s', async (_where, features, layers) => {
     await expect(run(config(features, layers))).rejects.toThrow(damage);

@@ -15,7 +15,7 @@ const weights = Float32Array.from({ length: train.length / 2 }, () => 0.1 + rand
 const values = Float32Array.from({ length: numNodes * 6 }, () => random.nextFloat());
 const ids = (from: number, to: number) => Int32Array.from({ length: to - from }, (_, i) => from + i);
 
-/** The same graph with these weights; null: without. */
+/** The graph with these weights; null: without. */
 function dataset(given: Float32Array | null): string {
   const at = writeDataset(folder(), {
     ...{ numNodes, numClasses: 3, labels: ids(0, numNodes).map((i) => i % 3), train },

@@ -77,7 +77,7 @@ test.each(Object.keys(activationTypes))('activation %s', async (activation) => {
 });
 
 describe.each(['BATCH', 'LAYER'])('normalisation %s', (norm) => {
-  it('learns beside dropout', async () => {
+  it('learns with dropout', async () => {
     expectFalling(await losses({ type: 'GCN' }, { norm, dropout: 0.1, activation: 'RELU' }));
   });
 
@@ -93,7 +93,7 @@ describe.each(['BATCH', 'LAYER'])('normalisation %s', (norm) => {
 });
 
 describe.each(['SGC', 'APPNP'])('%s goes several hops', (type) => {
-  it('as far as it goes on the whole graph at once', async () => {
+  it('as many hops as on the whole graph', async () => {
     const { batcher, model, table, embeddings, storage } = await setUp(configOf({ type }), folder());
     batcher.setTrainSet();
     await batcher.loadStorage();
@@ -126,7 +126,7 @@ describe.each(['SGC', 'APPNP'])('%s goes several hops', (type) => {
     expect(() => tinyConfig(ring, config)).toThrow(/expected 2 entries.*train_neighbor_sampling, got "1"/);
   });
 
-  it('beside layers that go as far only', () => {
+  it('only with layers of as many hops', () => {
     const layers = [
       [
         { type: 'EMBEDDING', output_dim: 8 },

@@ -175,7 +175,7 @@ describe('encoders of link prediction', () => {
       ],
       train_neighbor_sampling: [all],
     },
-    'two embeddings of a node, one of them beside the graph layer': {
+    'two embeddings of a node, one of them next to the graph layer': {
       layers: [
         [embedding],
         [last, embedding],
@@ -183,7 +183,7 @@ describe('encoders of link prediction', () => {
       ],
       train_neighbor_sampling: [all],
     },
-    'features beside the second graph layer': {
+    'features next to the second graph layer': {
       layers: [
         [embedding],
         [sage('MEAN')],

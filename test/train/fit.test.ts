@@ -1,4 +1,4 @@
-/** The training loop over a task of one's own: epochs, resuming anywhere, early stopping, the best state, requests. */
+/** The training loop over a custom task: epochs, resuming anywhere, early stopping, the best state, requests. */
 import { manualSeed } from 'skein/tensor';
 import { type FitOptions, fit, type Metrics } from 'skein/train';
 import { describe, expect, it, vi } from 'vitest';

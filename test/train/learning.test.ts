@@ -1,4 +1,4 @@
-/** What is learned: every decoder with every loss, ways to corrupt, regularisers, optimisers, kinds of tables. */
+/** Learning: every decoder with every loss, ways to corrupt, regularisers, optimisers, kinds of tables. */
 
 import { initializeModel, SynchronousEvaluator, SynchronousTrainer } from 'skein/marius';
 import { parameter } from 'skein/nn';

@@ -1,4 +1,4 @@
-/** A task of one's own for `fit`: classes of whole graphs, each the mean of its nodes' rows after one layer. */
+/** A custom task for `fit`: classes of whole graphs, each the mean of its nodes' rows after one layer. */
 import { GCNConv } from 'skein/gnn';
 import { Graph } from 'skein/graph';
 import { Adam, crossEntropy, Linear, Module } from 'skein/nn';

@@ -75,7 +75,7 @@ describe('links', () => {
     await expect(model.classify(['0'])).rejects.toThrow(
       'classify: expected a model that can classify nodes, got one of links. It answers score, rank, neighbors, embed.',
     );
-    await expect(model.append([])).rejects.toThrow('append: expected a model that can take events');
+    await expect(model.append([])).rejects.toThrow('append: expected a model that can append events');
     await expect(model.rank([{ head: '99', relation: '0' }])).rejects.toThrow(
       'expected an entity of the graph for head, got "99"',
     );
@@ -90,14 +90,14 @@ describe('links', () => {
     [
       'no list of questions',
       (model) => model.rank({ head: '3' } as never),
-      'rank: expected a list for questions, got Object. Give a list, such as [{ head: "a", relation: "r" }].',
+      'rank: expected a list for questions, got Object. Pass a list, such as [{ head: "a", relation: "r" }].',
     ],
     ['no questions', (model) => model.rank(undefined as never), 'a list for questions, got undefined'],
     ['a text as a question', (model) => model.rank(['3'] as never), 'an object for questions[0], got "3"'],
     [
       'a number as a name',
       (model) => model.rank([{ head: 3, relation: '1' }] as never),
-      'for questions[0].head, got 3. Names are text: write "3".',
+      'for questions[0].head, got 3. Write "3": names are strings.',
     ],
     ['a wrong count', (model) => model.rank([], { k: 'x' } as never), 'rank: expected a whole number'],
     ['no list of edges', (model) => model.score('3' as never), 'score: expected a list for edges, got "3"'],
@@ -174,7 +174,9 @@ describe('events', () => {
     expect(ranked).toHaveLength(3);
     const [score] = await model.score([{ head: '0', tail: ranked[0].name }]);
     expect(score).toBeCloseTo(ranked[0].score, 5);
-    await expect(model.score([{ head: 'x', tail: '0' }])).rejects.toThrow('expected a source as the stream');
+    await expect(model.score([{ head: 'x', tail: '0' }])).rejects.toThrow(
+      "expected a source by its name in the stream's file",
+    );
     await expect(model.rank([{ tail: '0' }])).rejects.toThrow('head alone for a model of events');
     await expect(model.rank('0' as never)).rejects.toThrow('rank: expected a list for questions, got "0"');
     await expect(model.append({ head: '0' } as never)).rejects.toThrow('append: expected a list for events');

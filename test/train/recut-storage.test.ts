@@ -28,7 +28,7 @@ const filesOf = (path: string): string[] =>
     .map((name) => `${name} ${statSync(join(path, name)).mtimeMs}`)
     .toSorted();
 
-test('a run that was all in memory goes on through a buffer, which then keeps its partitions', async () => {
+test('a run that was all in memory continues through a buffer, which then keeps its partitions', async () => {
   const at = folder();
   const inFile = { edges: { type: 'FLAT_FILE' } };
   // Its edges are sorted for 5 partitions, those of the buffer are 4.

@@ -231,7 +231,7 @@ describe('ProgressReporter', () => {
     expect(first).toBe('epoch 1: 25,000/100,000 edges (25 %), 25.0k edges/s, 0:03 left, loss 0.5000\n');
   });
 
-  it('counts only its own items for rate and rest when an epoch goes on', () => {
+  it('counts only its own items for rate and rest when an epoch is resumed', () => {
     let time = 0;
     const written: string[] = [];
     const stream = { write: (text: string) => written.push(text) };
@@ -298,7 +298,7 @@ it('Interrupt asks once, then ends', () => {
   expect(process.listenerCount('SIGINT')).toBe(0);
 });
 
-it('Interrupt takes a closed terminal as one request, however often it is told', () => {
+it('Interrupt takes a closed terminal as one request, however often it is signalled', () => {
   const calls: unknown[] = [];
   const interrupt = new Interrupt({
     onRequest: (signal) => calls.push(signal),

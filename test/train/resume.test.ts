@@ -1,6 +1,6 @@
 /**
  * Runs that are cut off: by an error at any batch, by a signal, by a kill. Resumed, each ends with the bytes of the run
- * that was left alone. A checkpoint that was damaged is refused by name.
+ * that was left alone. A damaged checkpoint is rejected with an error that names it.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -217,7 +217,7 @@ describe('checkpoints', () => {
   });
 });
 
-test('what is refused leaves the configuration of a run as it was; what goes on replaces it', async () => {
+test('a rejected resume leaves the configuration of a run as it was; an accepted one replaces it', async () => {
   const given = config('memory', folder(), { checkpoint: { interval_batches: 4 } });
   await cutOff(given, 10);
   const at = given.storage.model_dir as string;

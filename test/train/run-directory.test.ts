@@ -110,7 +110,7 @@ describe('refuses', () => {
     expect(again.readMetrics()).toHaveLength(1);
   });
 
-  it('a started run with something to lose; one without starts anew', async () => {
+  it('a started run with something to lose; one without starts again', async () => {
     const first = await RunDirectory.open({ config: named() });
     first.record({ epoch: 1 });
     first.close();
@@ -157,7 +157,7 @@ describe('refuses', () => {
 });
 
 describe('a resumed run', () => {
-  it('keeps its configuration until it is told to write the new one', async () => {
+  it('keeps its configuration until the new one is written', async () => {
     (await RunDirectory.open({ config: named(), source: '# first\n' })).close();
     const files = (): string[] =>
       ['config.yaml', 'full_config.yaml'].map((name) => readFileSync(join(root, 'run', name), 'utf8'));

@@ -1,4 +1,4 @@
-/** What must not happen silently: numbers that lost their meaning, a training that left the finite numbers, a full disk. */
+/** Failures that must not be silent: numbers that lost their meaning, losses that are not finite, a full disk. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DistMult, SoftmaxCrossEntropy } from 'skein/gnn';

@@ -49,7 +49,7 @@ function threeEdges(typed: boolean): Batch {
   return batch;
 }
 
-/** What an edge becomes when its end is replaced by each negative that the mask leaves out. */
+/** The edges that the masked negatives make in place of an end. */
 function maskedEdges(batch: Batch, { ids, chunks, mask }: Negatives, src: boolean): string[] {
   const [from, to] = [batch.src as Int32Array, batch.dst as Int32Array];
   const count = ids.length / chunks;
@@ -201,7 +201,7 @@ function countTrue(batch: Batch, { ids, chunks }: Negatives, src: boolean, known
 }
 
 describe('RandomNegativeSampler', () => {
-  test('wrong options are refused by name', async () => {
+  test('wrong options are rejected with an error that names them', async () => {
     const storage = await sixNodes(false);
     expect(() => new RandomNegativeSampler(storage, { numChunks: 0 })).toThrow(/numChunks/);
     expect(() => new RandomNegativeSampler(storage, { numNegatives: 1.5 })).toThrow(/numNegatives/);

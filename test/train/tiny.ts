@@ -195,11 +195,11 @@ export function tinyConfig(datasetDir: string, more: object = {}): SkeinConfig {
   return resolveConfig(merged(base, more as Tree)).config;
 }
 
-/** What a run is made of, to be trained step by step; the table's files go to `folder`. */
+/** The storage, model and batches of a run, to be trained step by step; the table's files go to `folder`. */
 export interface Parts extends Pick<InitializedStorage, 'storage'> {
-  /** The resident rows; of features alone it is no table. */
+  /** The resident rows; not a node table where there are features alone. */
   readonly table: BufferedTable;
-  /** Of a run with embeddings. */
+  /** The trained rows of a run with embeddings. */
   readonly embeddings: TrainedRows;
   readonly model: Model;
   readonly batcher: GraphBatcher;
@@ -257,7 +257,7 @@ export async function run(config: SkeinConfig, onEvent: (event: RunEvent) => voi
   return { ...result, events, losses };
 }
 
-/** What a checkpoint (a run's final state by default) holds, apart from the versions of files: the same in equal runs. */
+/** Reads the contents of a checkpoint (a run's final state by default) without the versions of files: equal in equal runs. */
 export async function learned(directory: string, name = ''): Promise<Record<string, unknown>> {
   const { tensors, metadata } = await loadTensors(join(directory, name, 'model.safetensors'));
   const { extra } = JSON.parse(metadata['skein.checkpoint']) as {

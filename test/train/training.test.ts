@@ -231,7 +231,7 @@ describe('errors', () => {
 });
 
 describe('stopping and saving', () => {
-  test.each([1, 4])('hooks run with no batch under way (bound %i)', async (stalenessBound) => {
+  test.each([1, 4])('hooks run with no batch in flight (bound %i)', async (stalenessBound) => {
     const { batcher, model, table } = await setUp(tinyConfig(whole), folder());
     const saves: number[] = [];
     let trainedBatches = 0;
@@ -268,7 +268,7 @@ describe('stopping and saving', () => {
 });
 
 describe('evaluation', () => {
-  test('synchronous and pipelined give the same; training goes on as if there had been none', async () => {
+  test('synchronous and pipelined give the same; training continues as if there had been none', async () => {
     const parts = await setUp(tinyConfig(inFour, buffer(2)), folder());
     const other = await setUp(tinyConfig(inFour, buffer(2)), folder());
     for (let epoch = 0; epoch < 2; epoch++) {
