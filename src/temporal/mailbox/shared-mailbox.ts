@@ -52,8 +52,6 @@ export interface MailBoxOptions {
   readonly dimEdgeFeat?: number;
   /** Features of the events so far, row-major by event row. By default those of the stream of the first `TemporalLoader`. */
   readonly edgeFeatures?: () => Float32Array | null;
-  /** Nodes that have a replica on every worker. */
-  readonly sharedNodes?: Ids;
   readonly dtype?: 'f32' | 'f64';
   /** Time of nodes without events (0); earlier events throw. */
   readonly startTime?: number;
@@ -80,7 +78,6 @@ export interface MailRows {
 export class SharedMailBox {
   readonly shape: MailBoxShape;
   readonly dimEdgeFeat: number;
-  readonly sharedNodes: Int32Array;
   readonly #finder = new LatestFinder();
   #edgeFeatures: (() => Float32Array | null) | null;
   #store: StateStore;
@@ -97,7 +94,6 @@ export class SharedMailBox {
       memoryParam: true,
       dimEdgeFeat: true,
       edgeFeatures: true,
-      sharedNodes: true,
       dtype: true,
       startTime: true,
       store: true,
@@ -116,7 +112,6 @@ export class SharedMailBox {
     this.#edgeFeatures = options.edgeFeatures ?? null;
     this.#store = options.store?.(sizes, combine) ?? new LocalStore(sizes, combine);
     this.#sizes = { ...sizes, numNodes: this.#store.numNodes };
-    this.sharedNodes = checkIds(where, 'sharedNodes', options.sharedNodes ?? [], this.numNodes).slice();
   }
 
   /** Ids are below this. */
