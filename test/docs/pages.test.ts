@@ -31,9 +31,6 @@ afterAll(() => {
 const pending = new Set<string>([
   'docs/browser.md',
   'docs/datasets.md',
-  'docs/distributed-sampling.md',
-  'docs/distributed-training.md',
-  'docs/distributed.md',
   'docs/features.md',
   'docs/first-run.md',
   'docs/formats.md',
@@ -46,7 +43,6 @@ const pending = new Set<string>([
   'docs/platforms.md',
   'docs/preprocessing.md',
   'docs/runs.md',
-  'docs/sar.md',
   'docs/stores.md',
   'docs/temporal-evaluation.md',
   'docs/temporal.md',

@@ -22,7 +22,7 @@ function markdownFiles(folder: string): string[] {
 
 /** Commands that install, build or start other programs; they are not the page's subject. */
 const foreign =
-  /^(npm|npx(?! skein)|pnpm|yarn|bun|git|cd|apt-get|mpirun|srun|curl|docker|export|make|node|kill|sbatch)\b/;
+  /^(npm|npx(?! skein)|pnpm|yarn|bun|git|cd|sudo|apt-get|module|mpirun|srun|curl|docker|export|make|node|kill|sbatch)\b/;
 
 export const setupOf = (page: string): Setup => setups[page] ?? {};
 
@@ -118,10 +118,10 @@ function skeinArguments(command: string): string[] {
 
 /** Checks that the command, its options and the example files that it names exist. */
 function checkOptions(command: string): void {
-  const args = skeinArguments(command);
+  const args = skeinArguments(command.replace(/ -- .*$/, ''));
   const [name, ...rest] = args;
   const inner = name === 'run' ? rest.slice(rest.findIndex((one) => /^[a-z]+$/.test(one))) : args;
-  const help = [name, inner[0]]
+  const help = [name, ...inner.slice(0, 1).filter((one) => /^[a-z]/.test(one))]
     .map((one) => spawnSync(process.execPath, [...skein, one, '--help'], { encoding: 'utf8' }))
     .map(({ status, stdout }) => (status === 0 ? stdout : ''));
   expect(help, `${command}: no such command`).not.toContain('');

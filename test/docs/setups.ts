@@ -56,6 +56,15 @@ const preparedFacts = [
   'skein config facts > facts.yaml',
 ];
 
+/** A prepared graph with features and classes, and partitions of it for two workers. */
+const preparedCustomers = [
+  'skein preprocess --edges referrals.csv --node-table customers.csv --label-column segment --output-directory customers',
+];
+const partitionedCustomers = [
+  ...preparedCustomers,
+  'skein partition customers --num-partitions 2 --algorithm random --output partitions/customers',
+];
+
 export const setups: Readonly<Record<string, Setup>> = {
   'README.md': { files: { ...facts, ...customerFiles, ...eventFiles } },
   'docs/extending.md': { files: facts, commands: preparedFacts },
@@ -76,6 +85,16 @@ const moreReferrals: [string, string][] = ${JSON.stringify(referrals)};
   },
   'docs/guides/larger-than-memory.md': { files: facts, commands: preparedFacts },
   'docs/guides/workers.md': { files: facts, commands: preparedFacts },
+  'docs/distributed.md': {
+    prelude: `
+import { randn } from 'skein';
+const features = randn([8, 4]);
+const labels = Int32Array.from({ length: 8 }, (_, i) => i % 2);
+`,
+  },
+  'docs/distributed-training.md': { files: facts, commands: preparedFacts },
+  'docs/distributed-sampling.md': { files: customerFiles, commands: partitionedCustomers },
+  'docs/sar.md': { files: customerFiles, commands: partitionedCustomers },
   'docs/graphs.md': {
     prelude: `
 import { Graph, randn } from 'skein';
