@@ -177,7 +177,7 @@ describe('events', () => {
     await expect(model.score([{ head: 'x', tail: '0' }])).rejects.toThrow(
       "expected a source by its name in the stream's file",
     );
-    await expect(model.rank([{ tail: '0' }])).rejects.toThrow('head alone for a model of events');
+    await expect(model.rank([{ tail: '0' }])).rejects.toThrow('head only for a model of events');
     await expect(model.rank('0' as never)).rejects.toThrow('rank: expected a list for questions, got "0"');
     await expect(model.append({ head: '0' } as never)).rejects.toThrow('append: expected a list for events');
     await expect(model.append([{ head: '0', tail: '0' }] as never)).rejects.toThrow(
