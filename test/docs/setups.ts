@@ -50,6 +50,35 @@ const eventFiles = {
   'events.csv': `source,target,time\n${events.map((row) => `${row.join(',')}\n`).join('')}`,
 };
 
+/** A number from 0 to 1 that looks random and depends on its arguments alone. */
+const noise = (i: number, salt: number): number =>
+  (Math.imul(Math.imul(i + 1, 0x9e3779b1) ^ Math.imul(salt, 0x85ebca6b), 0xc2b2ae35) >>> 8) / 2 ** 24;
+
+/** 1,200 customers of a shop in three segments, and 5,000 referrals, most of them within a segment. */
+function shopFiles(): Record<string, string> {
+  const segments = ['business', 'casual', 'student'];
+  const plans = ['team', 'pro', 'free'];
+  const countries = ['FR', 'DE', 'ES', 'IT', 'NL'];
+  const lines = Array.from({ length: 1200 }, (_, i) => {
+    const s = i % 3;
+    const age = Math.round([38, 34, 20][s] + 14 * noise(i, 1));
+    const spend = noise(i, 2) < 0.03 ? '' : ([60, 35, 20][s] + 40 * noise(i, 3)).toFixed(2);
+    const plan = noise(i, 4) < 0.5 ? plans[s] : plans[Math.floor(3 * noise(i, 5))];
+    return `c${i},${age},${spend},${countries[Math.floor(5 * noise(i, 6))]},${plan},${noise(i, 7) < 0.3 ? segments[s] : ''}\n`;
+  });
+  const referrals = Array.from({ length: 5000 }, (_, i) => {
+    const from = Math.floor(1200 * noise(i, 8));
+    const to = Math.floor(400 * noise(i, 9)) * 3 + (noise(i, 10) < 0.6 ? from % 3 : i % 3);
+    return `c${from},c${to}\n`;
+  });
+  return {
+    'customers.csv': `id,age,spend,country,plan,segment\n${lines.join('')}`,
+    'referrals.csv': `source,target\n${referrals.join('')}`,
+    'new.csv': 'id,age,spend,country,plan\nn1,37,44.10,ES,pro\nn2,49,,DE,team\n',
+    'new-edges.csv': 'source,target\nn1,c4\nc3,n2\n',
+  };
+}
+
 /** A prepared graph and its configuration, as the guide to links makes them. */
 const preparedFacts = [
   'skein preprocess --edges facts.tsv --output-directory facts --dataset-split 0.9 0.05 0.05',
@@ -65,9 +94,19 @@ const partitionedCustomers = [
   'skein partition customers --num-partitions 2 --algorithm random --output partitions/customers',
 ];
 
+/** Two short runs: of links in runs/links, of nodes in runs/nodes. */
+const trainedRuns = [
+  ...preparedFacts,
+  'skein train facts.yaml --storage.model_dir=runs/links --training.num_epochs=2',
+  ...preparedCustomers,
+  'skein config customers > customers.yaml',
+  'skein train customers.yaml --storage.model_dir=runs/nodes --training.num_epochs=2',
+];
+
 export const setups: Readonly<Record<string, Setup>> = {
   'README.md': { files: { ...facts, ...customerFiles, ...eventFiles } },
   'docs/extending.md': { files: facts, commands: preparedFacts },
+  'docs/first-run.md': { files: shopFiles() },
   'docs/guides/links.md': {
     files: facts,
     prelude: `const moreFacts: [string, string, string][] = ${JSON.stringify(factRows)};\n`,
@@ -95,6 +134,10 @@ const labels = Int32Array.from({ length: 8 }, (_, i) => i % 2);
   'docs/distributed-training.md': { files: facts, commands: preparedFacts },
   'docs/distributed-sampling.md': { files: customerFiles, commands: partitionedCustomers },
   'docs/sar.md': { files: customerFiles, commands: partitionedCustomers },
+  'docs/runs.md': {
+    files: { ...facts, ...customerFiles, 'candidates.tsv': 'ana\tworks in\tteam1\nana\tknows\tp8\n' },
+    commands: trainedRuns,
+  },
   'docs/graphs.md': {
     prelude: `
 import { Graph, randn } from 'skein';
