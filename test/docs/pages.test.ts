@@ -30,9 +30,7 @@ afterAll(() => {
 /** Pages whose blocks do not run yet. */
 const pending = new Set<string>([
   'docs/browser.md',
-  'docs/datasets.md',
   'docs/features.md',
-  'docs/formats.md',
   'docs/gpu-sampling.md',
   'docs/gpu-training.md',
   'docs/gpu.md',

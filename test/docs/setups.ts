@@ -134,6 +134,17 @@ const labels = Int32Array.from({ length: 8 }, (_, i) => i % 2);
   'docs/distributed-training.md': { files: facts, commands: preparedFacts },
   'docs/distributed-sampling.md': { files: customerFiles, commands: partitionedCustomers },
   'docs/sar.md': { files: customerFiles, commands: partitionedCustomers },
+  'docs/datasets.md': { files: eventFiles },
+  'docs/formats.md': {
+    prelude: `
+import { writeFileSync } from 'node:fs';
+import { TensorView, writeNpy, writeNpz } from 'skein/interop';
+import { fromTypedArray, randn } from 'skein';
+const ids = (list: number[]) => TensorView.fromTensor(fromTypedArray(Int32Array.from(list), [list.length]));
+writeFileSync('features.npy', writeNpy(TensorView.fromTensor(randn([3, 4]))));
+writeFileSync('edges.npz', await writeNpz({ row: ids([0, 1, 2]), col: ids([1, 2, 0]) }));
+`,
+  },
   'docs/runs.md': {
     files: { ...facts, ...customerFiles, 'candidates.tsv': 'ana\tworks in\tteam1\nana\tknows\tp8\n' },
     commands: trainedRuns,
