@@ -36,4 +36,5 @@ export {
   saveModel,
   saveTensors,
 } from './safetensors-file.js';
+export { TableFiles } from './table-files.js';
 export * from './tables.js';

@@ -30,15 +30,12 @@ afterAll(() => {
 /** Pages whose blocks do not run yet. */
 const pending = new Set<string>([
   'docs/browser.md',
-  'docs/features.md',
   'docs/gpu-sampling.md',
   'docs/gpu-training.md',
   'docs/gpu.md',
   'docs/interop.md',
   'docs/onnx.md',
-  'docs/partitions.md',
   'docs/preprocessing.md',
-  'docs/stores.md',
   'docs/temporal-evaluation.md',
   'docs/temporal.md',
   'docs/webgpu-tensors.md',

@@ -133,6 +133,8 @@ const labels = Int32Array.from({ length: 8 }, (_, i) => i % 2);
   },
   'docs/distributed-training.md': { files: facts, commands: preparedFacts },
   'docs/distributed-sampling.md': { files: customerFiles, commands: partitionedCustomers },
+  'docs/partitions.md': { files: customerFiles, commands: preparedCustomers },
+  'docs/features.md': { files: { 'features.bin': '\0'.repeat(4 * 128 * 1000) } },
   'docs/sar.md': { files: customerFiles, commands: partitionedCustomers },
   'docs/datasets.md': { files: eventFiles },
   'docs/formats.md': {
