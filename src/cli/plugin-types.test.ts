@@ -275,7 +275,7 @@ describe('in a program', () => {
         evaluation: {},
       }).config;
     const edgesOnly = registerLoss({ name: 'GAPS', make: () => new Gaps() });
-    expect(() => config('gaps')).toThrow('a loss of classes for model.loss.type');
+    expect(() => config('gaps')).toThrow('a classification loss for model.loss.type');
     edgesOnly();
     const remove = registerLoss({ name: 'GAPS', forClasses: true, make: () => new Gaps() });
     const { losses } = await trainQuietly(config('gaps'));

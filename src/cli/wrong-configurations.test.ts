@@ -255,7 +255,7 @@ const cases: readonly (readonly [
     ['model.encoder.layers[1]', 'layers that read 7 columns', 'must add up'],
   ],
   [
-    'heads that do not divide',
+    'heads that do not divide the width',
     sage,
     ['model.encoder.layers[3][0].options={type: GAT, num_heads: 5, average_heads: false}'],
     ['model.encoder.layers[3][0].output_dim', 'a multiple of num_heads 5', 'average_heads: true'],
@@ -264,7 +264,7 @@ const cases: readonly (readonly [
     'too few samplers',
     sage,
     ['model.encoder.train_neighbor_sampling=[{type: ALL}]'],
-    ['model.encoder.train_neighbor_sampling', '3 entries, one per GNN stage', 'once for each'],
+    ['model.encoder.train_neighbor_sampling', '3 entries, one per GNN stage', 'for each stage'],
   ],
   [
     'samplers without GNN',
@@ -288,19 +288,19 @@ const cases: readonly (readonly [
     'edge decoder for nodes',
     nodes,
     ['model.decoder.type=DISTMULT'],
-    ['model.decoder.type', 'NODE, as the task is NODE_CLASSIFICATION', 'Write NODE'],
+    ['model.decoder.type', 'NODE, since the task is NODE_CLASSIFICATION', 'Write NODE'],
   ],
   [
     'node decoder for edges',
     plain,
     ['model.decoder={type: NODE}'],
-    ['model.decoder.type', 'a decoder of edges', 'for example DISTMULT'],
+    ['model.decoder.type', 'an edge decoder', 'for example DISTMULT'],
   ],
   [
     'loss of edges for nodes',
     nodes,
     ['model.loss.type=SOFTMAX_CE'],
-    ['model.loss.type', 'a loss of classes', 'CROSS_ENTROPY'],
+    ['model.loss.type', 'a classification loss', 'CROSS_ENTROPY'],
   ],
   [
     'whole-graph steps for edges',
@@ -321,10 +321,10 @@ const cases: readonly (readonly [
     [`${options}.buffer_capacity`, 'of at least 2', 'got 1'],
   ],
   [
-    'groups that do not divide',
+    'partitions that are not a multiple of the group size',
     buffer,
     [`${options}.fine_to_coarse_ratio=3`],
-    [`${options}.num_partitions`, 'a multiple of fine_to_coarse_ratio 3', 'divide'],
+    [`${options}.num_partitions`, 'a multiple of fine_to_coarse_ratio 3', 'choose a multiple'],
   ],
   [
     'buffer of one group',
@@ -342,7 +342,7 @@ const cases: readonly (readonly [
     'custom ordering',
     buffer,
     [`${options}.edge_bucket_ordering=CUSTOM`],
-    [`${options}.edge_bucket_ordering`, 'can be computed', 'in a program'],
+    [`${options}.edge_bucket_ordering`, 'a computed ordering', 'in a program'],
   ],
   [
     'unequal buffers',
@@ -366,7 +366,7 @@ const cases: readonly (readonly [
     'two ways to resume',
     plain,
     ['training.resume_training=true', 'training.resume_from_checkpoint=x'],
-    ['training.resume_from_checkpoint', 'nothing beside resume_training', 'keep one'],
+    ['training.resume_from_checkpoint', 'nothing with resume_training', 'keep one'],
   ],
   [
     'endless warm-up',
@@ -396,13 +396,13 @@ const cases: readonly (readonly [
     'override outside a list',
     plain,
     ['model.encoder.layers[4][0].bias=true'],
-    ['model.encoder.layers', 'a place from 0 to 1', 'got 4'],
+    ['model.encoder.layers', 'an index from 0 to 1', 'got 4'],
   ],
   [
     'override of a list by name',
     plain,
     ['model.encoder.layers.first=1'],
-    ['model.encoder.layers', 'a place from 0 to 1', 'got first'],
+    ['model.encoder.layers', 'an index from 0 to 1', 'got first'],
   ],
   [
     'override of what every object has',
@@ -449,8 +449,8 @@ const files: readonly (readonly [title: string, text: string, message: Message])
   ],
   ['a list', '- a\n- b', ['the configuration', 'the sections model, storage', 'got a list']],
   ['no YAML', 'model:\n  a: [1\nb: 2', ['broken.yaml', 'expected YAML', 'line']],
-  ['a key twice', 'model: {}\nmodel: {}', ['broken.yaml', 'line 2', 'unique, model is there twice']],
-  ['a nested key twice', 'a:\n  - {b: 1, c: 2,\n     b: 3}', ['broken.yaml', 'line 3', 'b is there twice']],
+  ['a key twice', 'model: {}\nmodel: {}', ['broken.yaml', 'line 2', 'unique, model occurs twice']],
+  ['a nested key twice', 'a:\n  - {b: 1, c: 2,\n     b: 3}', ['broken.yaml', 'line 3', 'b occurs twice']],
 ];
 
 describe('wrong files', () => {

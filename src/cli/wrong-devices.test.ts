@@ -23,11 +23,11 @@ it.each([
   ['storage.features={type: PARTITION_BUFFER}', 'storage.features.type', 'use device_type: cpu'],
   [halves, 'storage.embeddings.options.dtype', 'host memory'],
   [amsgrad, 'model.dense_optimizer.options.amsgrad', 'no kernel'],
-  ['distributed.mode=sar', 'distributed', 'their cpus'],
+  ['distributed.mode=sar', 'distributed', 'the cpu only'],
 ])('%s', async (override, key, fix) => {
   const message = await expectFailure(file, override);
   expect(message).toContain(`${key}`);
-  expect(message).toContain('beside storage.device_type webgpu');
+  expect(message).toContain('with storage.device_type webgpu');
   expect(message).toContain(fix);
 });
 

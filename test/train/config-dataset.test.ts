@@ -23,49 +23,49 @@ const arxiv: DatasetFacts = {
 };
 const facts: DatasetFacts = { num_nodes: 14541, num_relations: 237, num_valid: 17535, num_partitions: 1 };
 
-it('accepts what fits', () => {
+it('accepts matching configurations', () => {
   expect(check('node-classification', arxiv)).toEqual([]);
   expect(check('node-classification', { ...arxiv, num_relations: 0 })).toEqual([]);
   expect(check('embedding-only', facts)).toEqual([]);
   expect(check('first-release', { ...facts, num_partitions: 32 })).toEqual([]);
 });
 
-describe('warns, since the dataset decides, about', () => {
+describe('warns about', () => {
   it('other splits', () => {
     expect(check('node-classification', { ...arxiv, num_train: 90000 })).toEqual([
       'storage.dataset.num_train: the dataset has 90000, not 90941; 90000 is used.',
     ]);
   });
 
-  it('missing sets for evaluation', () => {
+  it('missing validation and test sets', () => {
     const typed = { ...facts, num_valid: 0 };
     expect(check('embedding-only', { ...typed, num_test: 0 })).toEqual([
-      'storage.dataset: there is neither a validation nor a test set, so there will be no metrics; preprocess --dataset-split 0.9 0.05 0.05 makes them.',
+      'storage.dataset: there is neither a validation nor a test set, so there will be no metrics; create the splits with preprocess --dataset-split 0.9 0.05 0.05.',
     ]);
     expect(check('embedding-only', { ...typed, num_test: 5 }).join()).toMatch(
-      /no validation set, so metrics come at the end only/,
+      /no validation set, so metrics are computed at the end only/,
     );
   });
 
-  it('decoders of relations where edges have none', () => {
+  it('relational decoders for edges without relations', () => {
     const untyped = { ...facts, num_relations: 1 };
     const one = 'storage.dataset.num_relations=-1';
     expect(check('embedding-only', { ...untyped, has_relations: false }, one)).toEqual([
-      'model.decoder.type: the edges of the dataset have no relation, so DISTMULT compares their ends as they are; DOT says so.',
+      'model.decoder.type: the edges of the dataset have no relations, so DISTMULT scores their two nodes without one; DOT does the same explicitly.',
     ]);
     expect(check('embedding-only', { ...untyped, has_relations: true }, one)).toEqual([]);
     const dot = 'model.decoder={type: DOT}';
     expect(check('embedding-only', { ...untyped, has_relations: false }, one, dot)).toEqual([]);
   });
 
-  it('outputs that no class uses', () => {
+  it('unused outputs', () => {
     expect(check('node-classification', { ...arxiv, num_classes: 7 }).join('\n')).toMatch(
-      /33 of the 40 outputs stay unused/,
+      /33 of the 40 outputs are unused/,
     );
   });
 });
 
-describe('refuses', () => {
+describe('rejects', () => {
   it.each([
     [
       'other nodes',
@@ -135,17 +135,17 @@ describe('refuses', () => {
       'embedding-only',
       { ...facts, rel_feature_dim: 8 },
       ['model.decoder.options.use_relation_features=true'],
-      /use_relation_features.*relations are learnt/,
+      /use_relation_features.*relation embeddings are learnt/,
     ],
     [
-      'nothing to stop by',
+      'early stopping without a validation set',
       'embedding-only',
       { ...facts, num_valid: 0 },
       ['training.early_stopping={}'],
       /no validation set/,
     ],
     [
-      'nothing to choose by',
+      'save_best without a validation set',
       'embedding-only',
       { ...facts, num_valid: -1 },
       ['training.checkpoint.save_best=true'],

@@ -39,8 +39,8 @@ describe("Marius's files", () => {
   it('give one warning for each thing without effect', () => {
     expect(load('embedding-only').warnings).toEqual([
       'model.decoder.options.input_dim: has no effect, the width follows from the encoder.',
-      'storage.save_model: has no effect, training.save_model is the key that counts.',
-      'storage.edges.type: DEVICE_MEMORY is host memory here.',
+      'storage.save_model: has no effect, training.save_model is used instead.',
+      'storage.edges.type: DEVICE_MEMORY is read as HOST_MEMORY.',
     ]);
     const { warnings } = load('graph-sage-uniform');
     expect(warnings).toHaveLength(6);
@@ -138,7 +138,7 @@ describe("Marius's files", () => {
       'model.encoder.train_neighbor_sampling[…].use_incoming_nbrs: read as model.encoder.use_incoming_nbrs.',
       'model.encoder.train_neighbor_sampling[…].use_outgoing_nbrs: read as model.encoder.use_outgoing_nbrs.',
       'model.encoder.layers[2][0].options.aggregator: has no effect, it is an option of GRAPH_SAGE, which GAT, GCN and RGCN do not have.',
-      'model.encoder.layers[1][0].input_dim: the stage before has 10 columns, not 100; 10 is used.',
+      'model.encoder.layers[1][0].input_dim: the previous stage has 10 columns, not 100; 10 is used.',
     ]);
     // A width without a layer that could have meant it is still an error.
     const twice = 'model.encoder.layers[0][0]={type: EMBEDDING, output_dim: 6, ouptut_dim: 7}';
@@ -371,8 +371,8 @@ it.each([
   ['a text', 'training.num_epochs=5', 'got "training.num_epochs=5".'],
   ['an object', { training: {} }, 'got Object.'],
   ['null', null, 'got null.'],
-  ['a number in the list', ['training.num_epochs=5', 5], 'got 5 among them.'],
-])('overrides that are no list of texts: %s', (_, overrides, message) => {
+  ['a number in the list', ['training.num_epochs=5', 5], 'got 5 in the list.'],
+])('overrides that are not a list of strings: %s', (_, overrides, message) => {
   const path = join(fixtures, 'embedding-only.yaml');
   for (const read of [
     () => resolveConfig(least(), overrides as never),

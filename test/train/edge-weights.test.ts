@@ -87,7 +87,7 @@ test('weights that no layer uses are named', async () => {
   const warnings = (type: string) => checkAgainstDataset(config(weighed, { type }), facts);
   expect(warnings('GRAPH_SAGE')).toEqual([
     expect.stringContaining(
-      'have weights, which no layer of the encoder uses. Those that do: GCN, GRAPH_CONV',
+      'have weights, which no layer of the encoder uses. Layers that use them: GCN, GRAPH_CONV',
     ),
   ]);
   expect(warnings('GCN')).toEqual([]);

@@ -139,7 +139,7 @@ describe.each(['SGC', 'APPNP'])('%s goes several hops', (type) => {
       [{ type: 'REDUCTION' }],
     ];
     const config = { model: { encoder: { layers, train_neighbor_sampling: [{}, {}] } } };
-    expect(() => tinyConfig(ring, config)).toThrow(/expected graph layers of 2 hops .*equally far/);
+    expect(() => tinyConfig(ring, config)).toThrow(/expected graph layers of 2 hops .*same number of hops/);
   });
 });
 

@@ -77,6 +77,6 @@ test('what is wrong is named', () => {
   );
   expect(problem({ hot_cache: 1 })).toThrow('hot_cache');
   expect(problem({ hot_cache_size: '1G' }, { edges: { type: 'FLAT_FILE' } })).toThrow(
-    `expected SIEVE beside storage.edges.type FLAT_FILE for ${key}.hot_policy, got "PUSH"`,
+    `expected SIEVE with storage.edges.type FLAT_FILE for ${key}.hot_policy, got "PUSH"`,
   );
 });

@@ -1,6 +1,6 @@
 /**
- * Does a configuration fit a prepared dataset? Widths, classes and counts that a file states must be those of the data; a
- * count that only describes the splits and differs is a warning, since the dataset decides, as in Marius.
+ * Checks a configuration against a prepared dataset. Widths, classes and counts in the file must equal those of the data.
+ * A wrong count that only describes the splits gives a warning and the count of the dataset is used, as in Marius.
  */
 import { convRegistry } from '../../gnn/conv/conv-registry.js';
 import { ConfigError } from '../../util/errors.js';
@@ -8,11 +8,11 @@ import { type ConfigProblem, problem } from '../../util/schema/problem.js';
 import { usesEdgeWeights } from './check-layers.js';
 import type { DatasetConfig, SkeinConfig } from './types.js';
 
-/** What is asked of a dataset; the statistics of a prepared directory have it. */
+/** The statistics of a dataset that are checked. */
 export interface DatasetFacts {
   readonly num_nodes: number;
   readonly num_relations: number;
-  /** False: edges have no relation column; absent: not known. */
+  /** Whether edges have a relation column; absent: unknown. */
   readonly has_relations?: boolean;
   /** Whether training edges have weights. */
   readonly has_weights?: boolean;
@@ -23,11 +23,11 @@ export interface DatasetFacts {
   readonly node_feature_dim?: number;
   readonly rel_feature_dim?: number;
   readonly num_classes?: number;
-  /** Into how many partitions the edges are sorted; 1 or absent: not at all. */
+  /** The number of partitions by which the edges are sorted; 1 or absent: not sorted. */
   readonly num_partitions?: number;
 }
 
-/** The facts of a dataset that is prepared. */
+/** Returns the facts of a prepared dataset. */
 export function factsOf(dataset: {
   readonly stats: DatasetFacts;
   readonly hasRelations: boolean;
@@ -40,7 +40,7 @@ export function factsOf(dataset: {
   };
 }
 
-/** Throws a ConfigError that names every mismatch; gives the warnings. */
+/** Returns the warnings. Throws a ConfigError that names every mismatch. */
 export function checkAgainstDataset(config: SkeinConfig, facts: DatasetFacts): string[] {
   const warnings: string[] = [];
   const problems = [
@@ -57,7 +57,7 @@ export function checkAgainstDataset(config: SkeinConfig, facts: DatasetFacts): s
   const { type: decoder } = config.model.decoder;
   if (facts.has_relations === false && decoder !== 'NODE' && decoder !== 'DOT')
     warnings.push(
-      `model.decoder.type: the edges of the dataset have no relation, so ${decoder} compares their ends as they are; DOT says so.`,
+      `model.decoder.type: the edges of the dataset have no relations, so ${decoder} scores their two nodes without one; DOT does the same explicitly.`,
     );
   if (facts.has_weights === true && !usesEdgeWeights(config)) {
     const names = convRegistry
@@ -65,35 +65,36 @@ export function checkAgainstDataset(config: SkeinConfig, facts: DatasetFacts): s
       .filter((type) => 'weighsEdges' in type)
       .map(({ name }) => name);
     warnings.push(
-      `model.encoder.layers: the edges of the dataset have weights, which no layer of the encoder uses. Those that do: ${names.join(', ')}.`,
+      `model.encoder.layers: the edges of the dataset have weights, which no layer of the encoder uses. Layers that use them: ${names.join(', ')}.`,
     );
   }
   const { num_valid: valid, num_test: test } = facts;
-  // Counts that are not known are no reason to warn.
-  if (valid !== undefined && test !== undefined && valid <= 0) warnings.push(unjudged(config, test > 0));
+  // Unknown counts give no warning.
+  if (valid !== undefined && test !== undefined && valid <= 0)
+    warnings.push(missingSplitWarning(config, test > 0));
   return warnings;
 }
 
-/** The warning for a run without held-out edges or nodes to evaluate on. */
-function unjudged({ model }: SkeinConfig, hasTest: boolean): string {
+/** Returns the warning for a run without held-out edges or nodes to evaluate on. */
+function missingSplitWarning({ model }: SkeinConfig, hasTest: boolean): string {
   const option = model.learning_task === 'NODE_CLASSIFICATION' ? '--node-split' : '--dataset-split';
   const shares = option === '--node-split' ? '0.6 0.2 0.2' : '0.9 0.05 0.05';
   const what = hasTest
-    ? 'there is no validation set, so metrics come at the end only'
+    ? 'there is no validation set, so metrics are computed at the end only'
     : 'there is neither a validation nor a test set, so there will be no metrics';
-  return `storage.dataset: ${what}; preprocess ${option} ${shares} makes them.`;
+  return `storage.dataset: ${what}; create the splits with preprocess ${option} ${shares}.`;
 }
 
-const useDataset = 'Remove the key, or prepare the dataset again if the files are not the ones you mean.';
+const useDataset = 'Remove the key, or prepare the dataset again if these are not the intended files.';
 
 function checkCounts(stated: DatasetConfig, facts: DatasetFacts, warnings: string[]): ConfigProblem[] {
   const problems: ConfigProblem[] = [];
   const counts = ['num_nodes', 'num_relations', 'node_feature_dim', 'rel_feature_dim'] as const;
   for (const key of counts) {
     const actual = facts[key] ?? -1;
-    // Files of untyped graphs say 1 relation where there is no relation column.
-    const none = (count: number): boolean => count <= 0 || (key === 'num_relations' && count === 1);
-    if (stated[key] === -1 || stated[key] === actual || (none(stated[key]) && none(actual))) continue;
+    // Files of graphs without a relation column state 0 or 1 relations.
+    const isNone = (count: number): boolean => count <= 0 || (key === 'num_relations' && count === 1);
+    if (stated[key] === -1 || stated[key] === actual || (isNone(stated[key]) && isNone(actual))) continue;
     const what = actual <= 0 ? 'no such count' : `the ${actual} of the dataset`;
     problems.push(problem(`storage.dataset.${key}`, what, stated[key], useDataset));
   }
@@ -126,7 +127,7 @@ function checkWidths({ model }: SkeinConfig, facts: DatasetFacts, warnings: stri
               [...path, 'type'],
               'a layer that needs no features',
               'FEATURE',
-              'The dataset has none; use EMBEDDING.',
+              'The dataset has no features; use EMBEDDING.',
             ),
       );
     }
@@ -149,7 +150,7 @@ function checkWidths({ model }: SkeinConfig, facts: DatasetFacts, warnings: stri
     );
   else if (output > classes)
     warnings.push(
-      `${last}: the dataset has ${classes} classes, ${output - classes} of the ${output} outputs stay unused.`,
+      `${last}: the dataset has ${classes} classes; ${output - classes} of the ${output} outputs are unused.`,
     );
   return problems;
 }
@@ -161,7 +162,7 @@ function partitionCountProblems({ storage, training }: SkeinConfig, facts: Datas
     return [problem(key, most, partitions, 'Use fewer partitions.')];
   };
   const ordered = tooMany('training.bucket_partitions', training.bucket_partitions);
-  const cut = (['embeddings', 'features'] as const).flatMap((name) => {
+  const buffered = (['embeddings', 'features'] as const).flatMap((name) => {
     const table = storage[name];
     if (table.type !== 'PARTITION_BUFFER') return [];
     const { num_partitions: partitions } = table.options;
@@ -173,7 +174,7 @@ function partitionCountProblems({ storage, training }: SkeinConfig, facts: Datas
     const advice = `Set it to ${prepared}, or prepare the dataset with --num-partitions ${partitions}.`;
     return [problem(key, `the ${prepared} partitions of the dataset`, partitions, advice)];
   });
-  return [...ordered, ...cut];
+  return [...ordered, ...buffered];
 }
 
 function checkExamples({ model, training }: SkeinConfig, facts: DatasetFacts): ConfigProblem[] {
@@ -196,13 +197,13 @@ function checkExamples({ model, training }: SkeinConfig, facts: DatasetFacts): C
           'model.decoder.options.use_relation_features',
           'false',
           true,
-          'Prepared datasets have no features of relations; relations are learnt.',
+          'Prepared datasets have no relation features; relation embeddings are learnt.',
         ),
       );
   }
   if (facts.num_valid !== undefined && facts.num_valid <= 0) {
     const advice =
-      'The dataset has no validation set to choose by; split it with --dataset-split, or remove the key.';
+      'The dataset has no validation set to compare epochs on; split it with --dataset-split, or remove the key.';
     if (training.early_stopping !== null)
       problems.push(problem('training.early_stopping', 'nothing', training.early_stopping, advice));
     if (training.checkpoint.save_best)

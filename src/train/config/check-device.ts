@@ -1,12 +1,12 @@
 /**
- * What does not run on a graphics processor. Beside `webgpu` it is refused; beside `cuda`, as files for Marius have it, the
- * run falls back on the cpu.
+ * Settings that cannot run on a GPU. With `device_type: webgpu` they are errors; with `cuda`, which files for Marius
+ * have, the run falls back to the cpu.
  */
 import { getOptimizerType } from '../../storage/optimizer-types.js';
 import { type ConfigProblem, problem } from '../../util/schema/problem.js';
 import type { SkeinConfig } from './types.js';
 
-/** What a configuration must have of these, before or after other keys are filled in. */
+/** The keys that are checked; parsed and resolved configurations both have them. */
 interface DeviceKeys {
   readonly storage: {
     readonly embeddings: { readonly type: string; readonly options: { readonly dtype: string } };
@@ -23,7 +23,7 @@ export interface DeviceLimit {
   readonly advice: string;
 }
 
-/** Everything that the device cannot do. */
+/** Returns every setting that the device does not support. */
 export function deviceLimits({ storage, model, distributed }: DeviceKeys): DeviceLimit[] {
   const found: DeviceLimit[] = [];
   for (const name of ['embeddings', 'features'] as const)
@@ -32,7 +32,7 @@ export function deviceLimits({ storage, model, distributed }: DeviceKeys): Devic
         key: `storage.${name}.type`,
         expected: name === 'embeddings' ? 'HOST_MEMORY or DEVICE_MEMORY' : 'HOST_MEMORY or FLAT_FILE',
         got: 'PARTITION_BUFFER',
-        advice: 'Partitions are swapped under the cpu only; use device_type: cpu.',
+        advice: 'Partitions are swapped on the cpu only; use device_type: cpu.',
       });
   const { type, options: table } = storage.embeddings;
   if (type === 'DEVICE_MEMORY' && (table.dtype === 'float16' || table.dtype === 'bfloat16'))
@@ -40,7 +40,7 @@ export function deviceLimits({ storage, model, distributed }: DeviceKeys): Devic
       key: 'storage.embeddings.options.dtype',
       expected: 'float32 in DEVICE_MEMORY',
       got: table.dtype,
-      advice: 'Half precision is for tables in host memory.',
+      advice: 'Half precision is available for tables in host memory only.',
     });
   const dense = model.dense_optimizer;
   const options = dense.options as Readonly<Record<string, unknown>>;
@@ -50,14 +50,14 @@ export function deviceLimits({ storage, model, distributed }: DeviceKeys): Devic
         key: `model.dense_optimizer.options.${key}`,
         expected: String(off),
         got: String(options[key]),
-        advice: 'It has no kernel there.',
+        advice: 'The GPU has no kernel for it.',
       });
   if (distributed !== null)
     found.push({
       key: 'distributed',
       expected: 'nothing',
       got: 'a section',
-      advice: 'Several workers compute on their cpus.',
+      advice: 'Several workers compute on the cpu only.',
     });
   return found;
 }
@@ -65,6 +65,6 @@ export function deviceLimits({ storage, model, distributed }: DeviceKeys): Devic
 export function checkDevice(config: SkeinConfig): ConfigProblem[] {
   if (config.storage.device_type !== 'webgpu') return [];
   return deviceLimits(config).map(({ key, expected, got, advice }) =>
-    problem(key, `${expected} beside storage.device_type webgpu`, got, advice),
+    problem(key, `${expected} with storage.device_type webgpu`, got, advice),
   );
 }

@@ -1,4 +1,4 @@
-/** Do the encoder's stages fit together? Widths chain, samplers match, one output remains. */
+/** Checks the encoder's stages: widths of consecutive stages match, samplers match GNN stages, the last stage has one layer. */
 import { getConvType, hopsOfStage } from '../../gnn/conv/conv-registry.js';
 import { type ConfigProblem, problem } from '../../util/schema/problem.js';
 import type { EncoderConfig, LayerConfig, SkeinConfig } from './types.js';
@@ -59,7 +59,8 @@ function checkLayer(encoder: EncoderConfig, layer: LayerConfig, i: number, j: nu
   const before = encoder.layers[i - 1];
   if (layer.type === 'GNN') {
     if (before[j] === undefined) {
-      const advice = 'A GNN layer reads the layer at its own place in the stage before; reduce or add there.';
+      const advice =
+        'A GNN layer reads the layer at its own index in the previous stage; add a layer there, or reduce the stage.';
       return [problem(path, `a layer ${j} in stage ${i - 1}`, `${before.length} layers there`, advice)];
     }
     if (layer.input_dim !== before[j].output_dim) {
@@ -70,7 +71,7 @@ function checkLayer(encoder: EncoderConfig, layer: LayerConfig, i: number, j: nu
     return checkConv(layer, path);
   }
   if (layer.type === 'REDUCTION' && layer.options.type === 'CONCAT' && layer.output_dim !== layer.input_dim) {
-    const advice = 'CONCAT keeps every column; set output_dim to it, or use LINEAR.';
+    const advice = 'CONCAT keeps all columns; set output_dim to the input width, or use LINEAR.';
     return [problem([...path, 'output_dim'], `the input width ${layer.input_dim}`, layer.output_dim, advice)];
   }
   return [];
@@ -78,11 +79,11 @@ function checkLayer(encoder: EncoderConfig, layer: LayerConfig, i: number, j: nu
 
 function noWidth(path: readonly (string | number)[], layer: LayerConfig): ConfigProblem {
   const got = layer.output_dim === -1 ? undefined : layer.output_dim;
-  const advice = `Say how wide the output of the ${layer.type} layer is, for example output_dim: 50.`;
+  const advice = `Set the output width of the ${layer.type} layer, for example output_dim: 50.`;
   return problem([...path, 'output_dim'], 'a whole number of at least 1', got, advice);
 }
 
-/** What the kind of layer asks of its options and width. */
+/** Runs the check of the layer type on the layer's options and widths. */
 function checkConv(layer: LayerConfig, path: readonly (string | number)[]): ConfigProblem[] {
   if (layer.type !== 'GNN') return [];
   const record = getConvType(layer.options.type);
@@ -92,7 +93,7 @@ function checkConv(layer: LayerConfig, path: readonly (string | number)[]): Conf
     : [problem([...path, 'output_dim'], found.expected, layer.output_dim, found.advice)];
 }
 
-/** Σ outputs of the stage before = Σ inputs of this one. */
+/** Checks that the input widths of a stage add up to the output widths of the previous stage. */
 function checkStage({ layers }: EncoderConfig, i: number): ConfigProblem[] {
   const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
   const given = sum(layers[i - 1].map((layer) => layer.output_dim));
@@ -103,13 +104,13 @@ function checkStage({ layers }: EncoderConfig, i: number): ConfigProblem[] {
     layers[i].length > 1
   ) {
     const advice =
-      'REDUCTION and DENSE read all outputs of the stage before; give them a stage of their own.';
+      'REDUCTION and DENSE read all outputs of the previous stage; put them in a separate stage.';
     return [problem(path, 'one layer in the stage', `${layers[i].length} layers`, advice)];
   }
   const far = layers[i].filter(({ type }) => type === 'GNN').map((layer) => hopsOfStage([layer]));
   const odd = far.findIndex((hops) => hops !== far[0]);
   if (odd >= 0) {
-    const advice = 'Layers of one stage work side by side, so that they go equally far.';
+    const advice = 'Layers of one stage run in parallel and must have the same number of hops.';
     return [problem(path, `graph layers of ${far[0]} hops`, `one of ${far[odd]}`, advice)];
   }
   if (given === taken) return [];
@@ -117,15 +118,15 @@ function checkStage({ layers }: EncoderConfig, i: number): ConfigProblem[] {
   return [problem(path, `layers that read ${given} columns`, `${taken} columns`, advice)];
 }
 
-/** Layers of one input kind read the same table: their widths agree. */
+/** Checks that layers of one input type have the same width: they read the same table. */
 function equalInputs(layers: EncoderConfig['layers']): ConfigProblem[] {
   return (['EMBEDDING', 'FEATURE'] as const).flatMap((type) => {
-    const places = layers.flatMap((stage, i) =>
+    const inputs = layers.flatMap((stage, i) =>
       stage.flatMap((layer, j) => (layer.type === type ? [{ i, j, width: layer.output_dim }] : [])),
     );
-    const odd = places.find(({ width }) => width !== places[0].width);
+    const odd = inputs.find(({ width }) => width !== inputs[0].width);
     if (odd === undefined) return [];
-    const what = `the same output_dim ${places[0].width} in all ${type} layers`;
+    const what = `the same output_dim ${inputs[0].width} in all ${type} layers`;
     return [problem([...base, odd.i, odd.j, 'output_dim'], what, odd.width, 'Make them equal.')];
   });
 }
@@ -136,7 +137,7 @@ function checkSampling(encoder: EncoderConfig, fullBatch: boolean): ConfigProble
   for (const key of ['train_neighbor_sampling', 'eval_neighbor_sampling'] as const) {
     const count = encoder[key].length;
     if (count === stages || (count === 0 && (fullBatch || key === 'eval_neighbor_sampling'))) continue;
-    const advice = stages === 0 ? 'Remove them.' : 'Write for example { type: ALL } once for each.';
+    const advice = stages === 0 ? 'Remove them.' : 'Write for example { type: ALL } for each stage.';
     const what = `${stages} ${stages === 1 ? 'entry' : 'entries'}, one per GNN stage,`;
     problems.push(problem(`model.encoder.${key}`, what, `${count}`, advice));
   }

@@ -1,4 +1,4 @@
-/** Keys that must fit each other. Every problem is found, not only the first; check-dataset.ts compares with the data. */
+/** Checks keys against each other and reports all problems, not only the first. check-dataset.ts checks against the data. */
 import { decoderRegistry } from '../../gnn/decoders/decoders.js';
 import { lossRegistry } from '../../gnn/decoders/link-losses.js';
 import { type ConfigProblem, problem } from '../../util/schema/problem.js';
@@ -7,7 +7,7 @@ import { checkDevice } from './check-device.js';
 import { checkEncoder } from './check-layers.js';
 import type { PartitionBufferConfig, SkeinConfig } from './types.js';
 
-/** `statedWidth` is the embedding_dim that the file gives, -1 for none. */
+/** Returns all problems. `statedWidth` is the embedding_dim in the file, or -1 if there is none. */
 export function checkConfig(config: SkeinConfig, statedWidth: number): ConfigProblem[] {
   return [
     ...checkEncoder(config),
@@ -24,8 +24,8 @@ function checkTask({ model, training, evaluation }: SkeinConfig): ConfigProblem[
   const nodes = model.learning_task === 'NODE_CLASSIFICATION';
   if (nodes !== (model.decoder.type === 'NODE')) {
     const what = nodes
-      ? 'NODE, as the task is NODE_CLASSIFICATION,'
-      : 'a decoder of edges, as the task is LINK_PREDICTION,';
+      ? 'NODE, since the task is NODE_CLASSIFICATION,'
+      : 'an edge decoder, since the task is LINK_PREDICTION,';
     problems.push(
       problem(
         'model.decoder.type',
@@ -39,9 +39,9 @@ function checkTask({ model, training, evaluation }: SkeinConfig): ConfigProblem[
     problems.push(
       problem(
         'model.loss.type',
-        'a loss of classes',
+        'a classification loss',
         model.loss.type,
-        'It compares edges; write CROSS_ENTROPY.',
+        'It is a loss of edges; write CROSS_ENTROPY.',
       ),
     );
   if (!nodes && training.full_batch)
@@ -50,7 +50,7 @@ function checkTask({ model, training, evaluation }: SkeinConfig): ConfigProblem[
         'training.full_batch',
         'false for LINK_PREDICTION',
         true,
-        'Whole-graph steps are for node classification.',
+        'Only node classification trains on the whole graph.',
       ),
     );
   for (const [i, name] of evaluation.metrics.entries())
@@ -69,8 +69,7 @@ function checkModel({ model }: SkeinConfig, statedWidth: number): ConfigProblem[
   const width = encoder.layers.at(-1)?.at(-1)?.output_dim ?? -1;
   const complex = decoder.type !== 'NODE' && decoderRegistry.get(decoder.type).operator.isComplex;
   if (complex && width % 2 !== 0 && width > 0) {
-    const advice =
-      'Half of the columns are real parts, half imaginary; use an even output_dim in the last stage.';
+    const advice = 'Half of the columns are real, half imaginary; use an even output_dim in the last stage.';
     problems.push(
       problem('model.decoder.type', 'an even encoder output', `${decoder.type} on width ${width}`, advice),
     );
@@ -79,7 +78,7 @@ function checkModel({ model }: SkeinConfig, statedWidth: number): ConfigProblem[
     problems.push(
       problem(
         'model.regularizer.type',
-        'NORM or N3 beside a coef',
+        'NORM or N3 with a coef',
         'NONE',
         'Set the type, or remove the coef.',
       ),
@@ -105,13 +104,13 @@ function checkStorage({ storage, training }: SkeinConfig): ConfigProblem[] {
     const { num_partitions: partitions, buffer_capacity: capacity } = table.options;
     if (training.negative_sampling.filtered && capacity < partitions) {
       const key = 'training.negative_sampling.filtered';
-      const advice = 'True edges of nodes on disk are not known; remove it, or use HOST_MEMORY.';
-      problems.push(problem(key, `false beside storage.${name}.type PARTITION_BUFFER`, true, advice));
+      const advice = 'Known edges of nodes on disk cannot be filtered out; remove it, or use HOST_MEMORY.';
+      problems.push(problem(key, `false with storage.${name}.type PARTITION_BUFFER`, true, advice));
     }
     if (training.full_batch) {
       const advice = 'The whole graph must be in memory; use HOST_MEMORY, or full_batch: false.';
       problems.push(
-        problem(`storage.${name}.type`, 'HOST_MEMORY beside training.full_batch', table.type, advice),
+        problem(`storage.${name}.type`, 'HOST_MEMORY with training.full_batch', table.type, advice),
       );
     }
   }
@@ -119,7 +118,7 @@ function checkStorage({ storage, training }: SkeinConfig): ConfigProblem[] {
     const { hot_policy: policy } = features.options;
     if (storage.edges.type === 'FLAT_FILE' && policy !== 'SIEVE') {
       const advice = 'The other policies read all edges; use SIEVE, or edges in HOST_MEMORY.';
-      const what = 'SIEVE beside storage.edges.type FLAT_FILE';
+      const what = 'SIEVE with storage.edges.type FLAT_FILE';
       problems.push(problem('storage.features.options.hot_policy', what, policy, advice));
     }
   }
@@ -127,7 +126,7 @@ function checkStorage({ storage, training }: SkeinConfig): ConfigProblem[] {
     for (const key of ['num_partitions', 'buffer_capacity'] as const)
       if (embeddings.options[key] !== features.options[key]) {
         const what = `the ${embeddings.options[key]} of storage.embeddings`;
-        const advice = 'Rows of one node move together; make the two equal.';
+        const advice = 'Embeddings and features of a node are swapped together; make the two equal.';
         problems.push(problem(`storage.features.options.${key}`, what, features.options[key], advice));
       }
   }
@@ -147,9 +146,9 @@ function checkBuffer(where: string, { options }: PartitionBufferConfig): ConfigP
     return [
       problem(
         key(name),
-        'an ordering that can be computed',
+        'a computed ordering',
         'CUSTOM',
-        'A list of states is given in a program only.',
+        'A custom list of buffer states can only be passed in a program.',
       ),
     ];
   }
@@ -160,7 +159,7 @@ function checkBuffer(where: string, { options }: PartitionBufferConfig): ConfigP
     ['buffer_capacity', capacity],
   ] as const)
     if (value % ratio !== 0) {
-      const advice = 'Groups of that many partitions move as one; choose numbers that divide.';
+      const advice = 'Partitions are swapped in groups of that size; choose a multiple of it.';
       problems.push(problem(key(name), `a multiple of fine_to_coarse_ratio ${ratio}`, value, advice));
     }
   const most = capacity / ratio - 2;
@@ -169,7 +168,7 @@ function checkBuffer(where: string, { options }: PartitionBufferConfig): ConfigP
     return [problem(key('fine_to_coarse_ratio'), `at most ${Math.floor(capacity / 2)}`, ratio, advice)];
   }
   if (problems.length === 0 && options.num_cache_partitions > most) {
-    const advice = 'Two places of the buffer must be free to swap; lower it or raise buffer_capacity.';
+    const advice = 'Two groups of the buffer must be free for swaps; lower it or raise buffer_capacity.';
     problems.push(
       problem(key('num_cache_partitions'), `at most ${most}`, options.num_cache_partitions, advice),
     );
@@ -187,16 +186,17 @@ function checkTraining({ training, evaluation }: SkeinConfig): ConfigProblem[] {
         'training.early_stopping.metric',
         what,
         stopping.metric,
-        'Add it to evaluation.metrics, or choose one.',
+        'Add it to evaluation.metrics, or use one of these.',
       ),
     );
   }
   if (training.resume_training && training.resume_from_checkpoint !== '') {
-    const advice = 'resume_training goes on in place, resume_from_checkpoint starts a new run; keep one.';
+    const advice =
+      'resume_training continues a run, resume_from_checkpoint starts a new one; keep one of them.';
     problems.push(
       problem(
         'training.resume_from_checkpoint',
-        'nothing beside resume_training',
+        'nothing with resume_training',
         training.resume_from_checkpoint,
         advice,
       ),

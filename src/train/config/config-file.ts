@@ -10,20 +10,20 @@ import { parsePath } from '../../util/schema/key-path.js';
 import type { ConfigProblem } from '../../util/schema/problem.js';
 import type { SkeinConfig } from './types.js';
 
-/** Where values come from: the file, and the line of a key in it; undefined when it is not in the file. */
+/** The file that values come from and the line of each key in it; undefined for a key that is not in the file. */
 export interface Origin {
   readonly path: string | undefined;
   readonly lineOf: (key: string) => number | undefined;
 }
 
-/** A configuration file that is read: its text, what it says, and where it says it. */
+/** A configuration file: its text, its values and their lines. */
 export interface ConfigFile extends Origin {
   readonly path: string;
   readonly text: string;
   readonly values: unknown;
 }
 
-/** Reads and parses a YAML file, once: what looks at it afterwards takes what this gives. */
+/** Reads and parses a YAML file. Callers pass the result on, so that a file is read once. */
 export function readConfigFile(path: string): ConfigFile {
   let text: string;
   try {
@@ -42,27 +42,27 @@ export function readConfigFile(path: string): ConfigFile {
     new ConfigError(`config: expected YAML in ${path}, got an error at line ${line}: ${reason}.`, { path });
   if (document.errors.length > 0) {
     const [first] = document.errors;
-    // The line is named already, and what stands there is not shown.
+    // The message names the line itself; the excerpt of the file is dropped.
     const reason = first.message.split('\n')[0].replace(/( at line \d+, column \d+)?[:.]?\s*$/, '');
     throw notYaml(first.linePos?.[0].line, reason);
   }
   const repeated = repeatedKey(document);
   if (repeated !== undefined)
-    throw notYaml(lines.linePos(repeated.offset).line, `keys must be unique, ${repeated.key} is there twice`);
+    throw notYaml(lines.linePos(repeated.offset).line, `keys must be unique, ${repeated.key} occurs twice`);
   let values: unknown;
   try {
     values = document.toJS();
-    // What refers to itself has no end; JSON finds that out.
+    // JSON rejects values that contain themselves.
     JSON.stringify(values);
   } catch (error) {
     throw new ConfigError(
-      `config: expected plain YAML in ${path}, got aliases that do not end or are too many (${(error as Error).message.split('\n')[0]}). Write the values out.`,
+      `config: expected plain YAML in ${path}, got aliases that are recursive or too many (${(error as Error).message.split('\n')[0]}). Write the values out.`,
       { path },
     );
   }
   if (values === null || values === undefined)
     throw new ConfigError(
-      `config: expected sections such as model, storage and training in ${path}, got an empty file. "${invocation()} config <dataset>" prints one to begin with.`,
+      `config: expected sections such as model, storage and training in ${path}, got an empty file. "${invocation()} config <dataset>" prints one to start from.`,
       { path },
     );
   const lineOf: Origin['lineOf'] = (key) => {
@@ -72,7 +72,7 @@ export function readConfigFile(path: string): ConfigFile {
   return { path, text, values, lineOf };
 }
 
-/** The same without what `overrides` (`--section.key=value`) change: of that no line is known. */
+/** Returns the origin without lines for the keys that `overrides` (`--section.key=value`) change. */
 export function withOverrides({ path, lineOf }: Origin, overrides: readonly string[]): Origin {
   const changed = overrides.map((text) => text.split('=', 1)[0].replace(/^--/, ''));
   return {
@@ -81,10 +81,10 @@ export function withOverrides({ path, lineOf }: Origin, overrides: readonly stri
   };
 }
 
-/** Values that are in no file. */
-export const nowhere: Origin = { path: undefined, lineOf: () => undefined };
+/** The origin of values that come from no file. */
+export const noOrigin: Origin = { path: undefined, lineOf: () => undefined };
 
-/** The first key that a mapping has twice, and where its second occurrence begins. */
+/** Returns the first key that occurs twice in a mapping, and the offset of its second occurrence. */
 function repeatedKey(document: Document): { readonly key: string; readonly offset: number } | undefined {
   let found: { readonly key: string; readonly offset: number } | undefined;
   visit(document, {
@@ -104,10 +104,10 @@ function repeatedKey(document: Document): { readonly key: string; readonly offse
   return found;
 }
 
-/** More than this many problems are counted, not printed; `details.problems` has them all. */
+/** At most this many problems are printed; `details.problems` has all of them. */
 const mostShown = 20;
 
-/** One error for everything that is wrong. */
+/** Returns one error for all problems. */
 export function configError(problems: readonly ConfigProblem[], { path, lineOf }: Origin): ConfigError {
   const sentences = problems.slice(0, mostShown).map(({ key, message }) => {
     const line = lineOf(key);

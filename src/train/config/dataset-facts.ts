@@ -1,4 +1,4 @@
-/** What is known about a dataset that a configuration names, without preparing it. */
+/** Statistics of the dataset that a configuration names, as far as they are known without preparing it. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { ConfigError } from '../../util/errors.js';
@@ -6,17 +6,18 @@ import { invocation } from '../../util/invocation.js';
 import { nearest } from '../../util/nearest.js';
 import { type DatasetFacts, factsOf } from './check-dataset.js';
 
-/** `dataset` is a prepared directory or a name of the catalogue (ours or Marius's). */
+/** Returns the facts of `dataset`: a prepared directory, or a dataset name of ours or of Marius. */
 export async function datasetFacts(dataset: string): Promise<DatasetFacts> {
-  // Loaded when asked for: checking a file needs neither datasets nor kernels.
+  // Imported on demand: checking a file needs neither datasets nor kernels.
   const { catalogue, datasetNames, PreparedDataset } = await import('../../data/index.js');
   const { catalogueName, preparedFolder } = await import('../../data/prepare/prepare-dataset.js');
   if (existsSync(join(dataset, 'dataset.yaml'))) return factsOf(await PreparedDataset.open(dataset));
   const name = catalogueName(dataset);
   if (name === undefined) {
     const close = nearest(dataset, datasetNames);
-    const names = close === undefined ? `Known are ${datasetNames.join(', ')}.` : `Did you mean ${close}?`;
-    const own = `A graph of your own is prepared first: "${invocation()} preprocess --edges FILE --output-directory ${dataset}".`;
+    const names =
+      close === undefined ? `Known datasets: ${datasetNames.join(', ')}.` : `Did you mean ${close}?`;
+    const own = `Prepare a custom graph first: "${invocation()} preprocess --edges FILE --output-directory ${dataset}".`;
     throw new ConfigError(
       `config: expected a prepared directory or a known dataset for dataset, got ${JSON.stringify(dataset)}. ${names} ${own}`,
     );

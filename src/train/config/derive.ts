@@ -1,6 +1,6 @@
 /**
- * What depends on other keys: defaults by task, devices and element types that become others here, what filtered
- * evaluation implies, widths of layers. Every replacement of something that the file asks for is a warning.
+ * Fills in keys that depend on other keys: defaults by task, replacements of unsupported devices and element types,
+ * settings implied by filtered evaluation, widths of layers. Every replacement of a value in the file gives a warning.
  */
 import { getOptimizerType } from '../../storage/optimizer-types.js';
 import { standardMetrics } from '../run/metric.js';
@@ -19,7 +19,7 @@ import type {
 } from './types.js';
 
 export interface DeriveContext {
-  /** Key paths that the file or an override gives. */
+  /** Key paths that the file or an override sets. */
   readonly given: ReadonlySet<string>;
   warn(message: string): void;
 }
@@ -29,14 +29,14 @@ export function derive(parsed: ParsedConfig, context: DeriveContext): SkeinConfi
   const task = model.learning_task;
   if (distributed?.cache_inputs === true && !canCacheInputs(model.encoder.layers))
     context.warn(
-      'distributed.cache_inputs: has no effect, because what the first graph layer fetches changes in every step: GAT, GATV2 and TRANSFORMER project features before they travel, and dropout and other layers before it change them.',
+      'distributed.cache_inputs: has no effect, because the rows that the first graph layer fetches change in every step: GAT, GATV2 and TRANSFORMER project features before the exchange, and dropout or layers before it change them.',
     );
   return {
     model: deriveModel(model, context),
     storage: deriveStorage(parsed, context),
     training: {
       ...training,
-      negative_sampling: filteredMeansAll('training', training.negative_sampling, context),
+      negative_sampling: resolveFiltered('training', training.negative_sampling, context),
       early_stopping:
         training.early_stopping === null
           ? null
@@ -47,7 +47,7 @@ export function derive(parsed: ParsedConfig, context: DeriveContext): SkeinConfi
     } satisfies TrainingConfig,
     evaluation: {
       ...evaluation,
-      negative_sampling: filteredMeansAll('evaluation', evaluation.negative_sampling, context),
+      negative_sampling: resolveFiltered('evaluation', evaluation.negative_sampling, context),
       metrics: evaluation.metrics.length === 0 ? standardMetrics(task) : [...new Set(evaluation.metrics)],
     } satisfies EvaluationConfig,
     distributed,
@@ -55,7 +55,7 @@ export function derive(parsed: ParsedConfig, context: DeriveContext): SkeinConfi
   };
 }
 
-/** Whether the first graph layer fetches features as they are. */
+/** Returns whether the first graph layer fetches unchanged features. */
 function canCacheInputs(stages: readonly (readonly LayerConfig[])[]): boolean {
   const first = stages.findIndex((stage) => stage.some(({ type }) => type === 'GNN'));
   return (stages[first] ?? []).some((layer, j) => {
@@ -94,7 +94,7 @@ function deriveModel(model: ParsedConfig['model'], { given, warn }: DeriveContex
       nodes && !given.has('model.loss.type')
         ? { type: 'CROSS_ENTROPY', options: { reduction: model.loss.options.reduction } }
         : model.loss,
-    // Marius takes the dense learning rate for the node table where no sparse optimiser is given.
+    // As in Marius, the node table uses the dense learning rate if no sparse optimiser is given.
     sparse_optimizer: given.has('model.sparse_optimizer')
       ? sparse
       : ({
@@ -104,7 +104,10 @@ function deriveModel(model: ParsedConfig['model'], { given, warn }: DeriveContex
   };
 }
 
-/** The node table is updated row by row: what would touch every row each step, or needs its own count, is left out. */
+/**
+ * Turns off the options that do not work on the node table. It is updated row by row, so options that touch every row in
+ * each step, or count steps per row, are not available.
+ */
 function rowOptimizer(optimizer: OptimizerConfig, warn: DeriveContext['warn']): OptimizerConfig {
   const none = getOptimizerType(optimizer.type).denseOnly;
   const options: Record<string, unknown> = { ...optimizer.options };
@@ -123,8 +126,8 @@ function drawSeed(): number {
 }
 
 /**
- * Fills input_dim from the stage before, and the output of concatenations; leaves what the file says. A REDUCTION reads the
- * stage before as a whole, so another input_dim has no effect: files of Marius have such.
+ * Fills in input_dim from the previous stage, and output_dim of concatenations; keeps the values of the file. A REDUCTION
+ * reads the whole previous stage, so a different input_dim, which some files of Marius have, is replaced with a warning.
  */
 function resolveWidths(
   stages: readonly (readonly LayerConfig[])[],
@@ -138,12 +141,13 @@ function resolveWidths(
       stage.map((layer, j) => {
         if (layer.type === 'EMBEDDING' || layer.type === 'FEATURE' || before === undefined) return layer;
         const incoming = layer.type === 'GNN' && before[j] !== undefined ? before[j].output_dim : total;
-        const joins = layer.type === 'REDUCTION' && layer.input_dim !== -1 && layer.input_dim !== incoming;
-        if (joins)
+        const isReplaced =
+          layer.type === 'REDUCTION' && layer.input_dim !== -1 && layer.input_dim !== incoming;
+        if (isReplaced)
           warn(
-            `model.encoder.layers[${i}][${j}].input_dim: the stage before has ${incoming} columns, not ${layer.input_dim}; ${incoming} is used.`,
+            `model.encoder.layers[${i}][${j}].input_dim: the previous stage has ${incoming} columns, not ${layer.input_dim}; ${incoming} is used.`,
           );
-        const input_dim = joins || layer.input_dim === -1 ? incoming : layer.input_dim;
+        const input_dim = isReplaced || layer.input_dim === -1 ? incoming : layer.input_dim;
         const concatenates = layer.type === 'REDUCTION' && layer.options.type === 'CONCAT';
         const output_dim = layer.output_dim === -1 && concatenates ? input_dim : layer.output_dim;
         return { ...layer, input_dim, output_dim };
@@ -153,13 +157,13 @@ function resolveWidths(
   return resolved;
 }
 
-/** What was written for CUDA and cannot run on webgpu runs on the cpu. */
+/** Returns the device. A configuration for CUDA that cannot run on webgpu runs on the cpu, with a warning. */
 function deviceType(parsed: ParsedConfig, warn: DeriveContext['warn']): StorageConfig['device_type'] {
   const { device_type: type } = parsed.storage;
   if (type !== 'cuda') return type;
   const [first] = deviceLimits(parsed);
   if (first === undefined) return type;
-  warn(`storage.device_type: ${first.key} ${first.got} does not run on webgpu, training runs on the cpu.`);
+  warn(`storage.device_type: ${first.key} ${first.got} does not run on webgpu; training runs on the cpu.`);
   return 'cpu';
 }
 
@@ -167,15 +171,17 @@ function deriveStorage(parsed: ParsedConfig, { given, warn }: DeriveContext): St
   const { storage } = parsed;
   const device = deviceType(parsed, warn);
   if (storage.device_ids.length > 0)
-    warn(`storage.device_ids: has no effect${device === 'cpu' ? ' on the cpu' : ', there is one device'}.`);
+    warn(
+      `storage.device_ids: has no effect${device === 'cpu' ? ' on the cpu' : ', only one device is used'}.`,
+    );
   const { filtered, negatives_per_positive: negatives } = parsed.training.negative_sampling;
   if (parsed.training.bucket_partitions > 0 && (filtered || negatives < 0))
-    warn('training.bucket_partitions: has no effect where all nodes are negatives.');
+    warn('training.bucket_partitions: has no effect if all nodes are negatives.');
   else if (parsed.training.bucket_partitions > 0 && parsed.model.learning_task !== 'LINK_PREDICTION')
     warn('training.bucket_partitions: has no effect for NODE_CLASSIFICATION.');
   else if (parsed.training.bucket_partitions > 0 && storage.embeddings.type !== 'HOST_MEMORY')
     warn(
-      `training.bucket_partitions: has no effect with storage.embeddings.type ${storage.embeddings.type}: it is an order for rows in memory.`,
+      `training.bucket_partitions: has no effect with storage.embeddings.type ${storage.embeddings.type}: it orders edges for rows in memory.`,
     );
   if (parsed.distributed?.features === 'spread' && storage.features.type !== 'HOST_MEMORY')
     warn(`distributed.features: has no effect with storage.features.type ${storage.features.type}.`);
@@ -183,32 +189,39 @@ function deriveStorage(parsed: ParsedConfig, { given, warn }: DeriveContext): St
     warn('storage.device_cache_size: has no effect on the cpu.');
   const table = <T extends { readonly options: { readonly dtype: string } }>(name: string, value: T) => {
     if (value.options.dtype !== 'float64') return value;
-    warn(`storage.${name}.options.dtype: double is not available, rows are float32.`);
+    warn(`storage.${name}.options.dtype: double is not supported; rows are float32.`);
     return { ...value, options: { ...value.options, dtype: 'float32' } };
   };
   for (const name of ['edges', 'nodes'] as const)
     if (storage[name].options.dtype === 'int64' && given.has(`storage.${name}.options.dtype`))
-      warn(`storage.${name}.options.dtype: files of int64 are read, ids are held as int32.`);
+      warn(`storage.${name}.options.dtype: int64 files are read, but ids are held in memory as int32.`);
   return {
     ...storage,
     device_type: device,
     device_ids: [],
-    embeddings: clipped(
-      table('embeddings', onDevice(storage.embeddings, device)) as StorageConfig['embeddings'],
+    embeddings: clipCapacity(
+      table('embeddings', resolveDeviceTable(storage.embeddings, device)) as StorageConfig['embeddings'],
       'embeddings',
       given,
     ),
-    features: clipped(table('features', storage.features) as StorageConfig['features'], 'features', given),
+    features: clipCapacity(
+      table('features', storage.features) as StorageConfig['features'],
+      'features',
+      given,
+    ),
   };
 }
 
-/** Without a device its memory is the host's. */
-function onDevice<T extends { readonly type: string }>(table: T, device: StorageConfig['device_type']): T {
+/** Replaces DEVICE_MEMORY by HOST_MEMORY if the run computes on the cpu. */
+function resolveDeviceTable<T extends { readonly type: string }>(
+  table: T,
+  device: StorageConfig['device_type'],
+): T {
   return table.type === 'DEVICE_MEMORY' && device === 'cpu' ? { ...table, type: 'HOST_MEMORY' } : table;
 }
 
-/** The default capacity of 8 shrinks with the partitions; a capacity that the file gives is checked, not changed. */
-function clipped<T extends StorageConfig['features'] | StorageConfig['embeddings']>(
+/** Limits the default buffer capacity to the number of partitions. A capacity in the file is checked, not changed. */
+function clipCapacity<T extends StorageConfig['features'] | StorageConfig['embeddings']>(
   table: T,
   name: string,
   given: ReadonlySet<string>,
@@ -221,8 +234,8 @@ function clipped<T extends StorageConfig['features'] | StorageConfig['embeddings
   };
 }
 
-/** Filtered ranking is among all nodes, in one chunk; what a file says to the contrary is dropped, as Marius does. */
-function filteredMeansAll(
+/** Applies the settings that `filtered` implies: all nodes, in one chunk. Other values are replaced, as in Marius. */
+function resolveFiltered(
   where: 'training' | 'evaluation',
   sampling: NegativeSamplingConfig,
   { given, warn }: DeriveContext,

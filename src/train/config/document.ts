@@ -1,6 +1,6 @@
 /**
- * docs/configuration.md, written from the schema: one table a section, one for each group of types. What is not in the
- * schema (no effect, other names) comes from the tables that implement it.
+ * Generates docs/configuration.md from the schema: one table per section and one per group of types. Keys without effect
+ * come from the list that implements them.
  */
 import { z } from 'zod';
 import { initTypes } from '../../nn/start-values.js';
@@ -13,21 +13,21 @@ import { configSchema } from './schema.js';
 
 const listNames = (types: readonly ConfigType[]): string => types.map(({ name }) => name).join(' ');
 
-/** Groups of types that occur in several places get a chapter of their own. */
+/** Groups of types that several keys share; each gets a separate chapter. */
 const chapters: readonly { readonly types: string; readonly title: string; readonly intro: string }[] = [
   { types: listNames(optimizerTypes), title: 'Optimisers', intro: '`{ type, options }`.' },
   {
     types: listNames(initTypes),
-    title: 'Start values',
+    title: 'Initial values',
     intro:
-      '`{ type, options }`. Fans are the last two dimensions; of the node table these are nodes and width.',
+      '`{ type, options }`. Fan-in and fan-out are the last two dimensions; those of the node table are its nodes and its width.',
   },
   { types: 'ALL UNIFORM DROPOUT', title: 'Neighbour sampling', intro: '`{ type, options }`.' },
   {
     types: 'HOST_MEMORY FLAT_FILE PARTITION_BUFFER',
     title: 'Tables',
     intro:
-      '`{ type, options }`. DEVICE_MEMORY is read as HOST_MEMORY, with a warning; for embeddings only where `device_type` is cpu.',
+      '`{ type, options }`. DEVICE_MEMORY is read as HOST_MEMORY, with a warning, except for embeddings on a GPU.',
   },
 ];
 
@@ -38,7 +38,7 @@ interface Row {
   readonly meaning: string;
 }
 
-/** Takes off defaults, preprocessing and null: what a key holds. */
+/** Returns the schema of a key's value without defaults, preprocessing and null. */
 function core(schema: z.ZodType): z.ZodType {
   const { def } = schema as unknown as {
     def: { type: string; innerType?: z.ZodType; out?: z.ZodType; in?: z.ZodType };
@@ -57,7 +57,7 @@ function typesOf(schema: z.ZodType): string[] {
   return schema.options.map((member) => String([...(member as z.ZodObject).shape['type'].def.values][0]));
 }
 
-/** Id tables have the types of row tables, but not their options: the partition buffer tells them apart. */
+/** Returns the chapter of a group of types. Id tables have types of row tables but no PARTITION_BUFFER, and no chapter. */
 const chapterOf = (types: readonly string[]) =>
   types[0] === 'HOST_MEMORY' && !types.includes('PARTITION_BUFFER')
     ? undefined
@@ -65,7 +65,7 @@ const chapterOf = (types: readonly string[]) =>
         types.every((type) => type === 'DEFAULT' || known.split(' ').includes(type)),
       );
 
-/** The element of lists of lists, and how it is reached: `[i][j]`. */
+/** Returns the innermost element of nested lists, and its index as text: `[i][j]`. */
 function element(schema: z.ZodType, suffix = ''): { readonly item: z.ZodType; readonly suffix: string } {
   const inner = schema instanceof z.ZodArray ? core(schema.element as z.ZodType) : schema;
   if (schema instanceof z.ZodArray) return element(inner, `${suffix}[${'ijk'[suffix.length / 3]}]`);
@@ -84,7 +84,7 @@ function standardOf(schema: z.ZodType, note: FieldNote): string {
   return `\`${JSON.stringify(value).replaceAll('"', '')}\``;
 }
 
-/** The rows of a key and of everything below it. */
+/** Returns the rows of a key and of all keys below it. */
 function rowsOf(key: string, schema: z.ZodType): Row[] {
   const note = noteOf(schema) ?? { doc: '' };
   const inner = core(schema);
@@ -111,7 +111,7 @@ function shapeRows(key: string, shape: Readonly<Record<string, unknown>>): Row[]
   return Object.entries(shape).flatMap(([name, schema]) => rowsOf(`${key}.${name}`, schema as z.ZodType));
 }
 
-/** Keys that all types share, then those of each type; a row that several types have stands once and names them. */
+/** Returns the rows that all types share, then those of single types; a row of several types occurs once and names them. */
 function unionRows(key: string, union: z.ZodDiscriminatedUnion): Row[] {
   const members = union.options as unknown as z.ZodObject[];
   const types = typesOf(union);
@@ -131,7 +131,7 @@ function unionRows(key: string, union: z.ZodDiscriminatedUnion): Row[] {
   return [...(hasOptions ? shapeRows(key, Object.fromEntries(common)) : []), ...own];
 }
 
-/** The keys of one member of a union that the others need not have. */
+/** Returns the rows of the keys that are specific to one member of a union. */
 function ownRows(key: string, member: z.ZodObject): Row[] {
   if (!('options' in member.shape)) {
     const { type: _type, ...keys } = member.shape;
@@ -141,7 +141,7 @@ function ownRows(key: string, member: z.ZodObject): Row[] {
   if (options instanceof z.ZodObject) return shapeRows(`${key}.options`, options.shape);
   if (!(options instanceof z.ZodDiscriminatedUnion)) return [];
   const value = typesOf(options).join(', ');
-  const head = { key: `${key}.options.type`, value, standard: '`GRAPH_SAGE`', meaning: 'the kind of layer' };
+  const head = { key: `${key}.options.type`, value, standard: '`GRAPH_SAGE`', meaning: 'type of the layer' };
   return [head, ...unionRows(`${key}.options`, options)];
 }
 
@@ -154,7 +154,7 @@ function table(rows: readonly Row[]): string {
   return ['| key | value | default | meaning |', '|---|---|---|---|', ...lines].join('\n');
 }
 
-/** The largest union with these types, wherever it is in the schema. */
+/** Returns the first union with exactly these types in the schema. */
 function findUnion(schema: z.ZodType, types: string): z.ZodDiscriminatedUnion | undefined {
   const { item } = element(core(schema));
   if (item instanceof z.ZodDiscriminatedUnion && typesOf(item).join(' ') === types) return item;
@@ -179,7 +179,7 @@ function ignoredTable(): string {
   return ['| key | why | no warning for |', '|---|---|---|', ...lines].join('\n');
 }
 
-/** The kinds of models of event streams: a list, and the keys that their section `model` takes. */
+/** Documents the kinds of temporal models: a list, and the keys of their `model` section. */
 function temporalModels(): string {
   const kinds = temporalModelKinds();
   const types = kinds.filter(({ settings }) => Object.keys(settings).length > 0);
@@ -191,44 +191,47 @@ function temporalModels(): string {
 
 export function documentConfig(): string {
   const root = core(configSchema()) as z.ZodObject;
-  const parts = Object.entries(root.shape).map(([name, schema]) => {
+  const sections = Object.entries(root.shape).map(([name, schema]) => {
     const [head, ...rows] = rowsOf(name, schema as z.ZodType);
-    return `## ${name}\n\n${capital(head.meaning)}.\n\n${table(rows)}`;
+    return `## ${name}\n\n${capitalize(head.meaning)}.\n\n${table(rows)}`;
   });
   const shared = chapters.map(({ types, title, intro }) => {
     const union = findUnion(configSchema(), types);
     const rows = union === undefined ? [] : unionRows('', union);
     return `## ${title}\n\n${intro}\n\n${table(rows.map((row) => ({ ...row, key: row.key.replace(/^\./, '') })))}`;
   });
-  return `${[intro, ...parts, ...shared, temporalModels(), noEffect, ignoredTable(), otherNames].join('\n\n')}\n`;
+  return `${[intro, ...sections, ...shared, temporalModels(), noEffect, ignoredTable(), otherNames].join('\n\n')}\n`;
 }
 
-const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+const capitalize = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 const intro = `# Configuration
 
 <!-- Written by \`npm run docs\` from src/train/config; a test fails when it is out of date. -->
 
-A configuration is a YAML file with the four sections that Marius has, and one for several workers: a file that runs there
-runs here. Keys marked † are ours. Enumerations may be in any case. An unknown key is an error that names the nearest known one. Any key can be
-given on the command line: \`skein train file.yaml --training.num_epochs=5 --model.encoder.layers[0][0].output_dim=64\`;
-the value is YAML, so a list has brackets, and quotation marks for the shell: \`"--evaluation.metrics=[mrr, hits@10]"\`.
-The resolved configuration, with every default and the seed, is written beside the run as
-\`full_config.yaml\`, and can be trained again as it is. \`skein config <dataset>\` prints a file to start from,
-with the keys that are given to it (as \`--section.key=value\`, checked as in training) set.
+A configuration is a YAML file with the four sections of Marius and one for several workers. A Marius file runs unchanged.
+Keys marked † are extensions of Marius. Enumerations may be in upper or lower case. An unknown key is an error that names the
+nearest known key. Any key can be set on the command line:
+\`skein train file.yaml --training.num_epochs=5 --model.encoder.layers[0][0].output_dim=64\`. The value is YAML, so a list
+needs brackets, and quotation marks for the shell: \`"--evaluation.metrics=[mrr, hits@10]"\`.
+The resolved configuration, with every default and the seed, is written to the run directory as \`full_config.yaml\` and can
+be trained again unchanged. \`skein config <dataset>\` prints a file to start from; keys given as \`--section.key=value\` are
+set in it and checked as in training.
 
-Editors complete and check keys by a JSON Schema: \`skein config --schema > skein.schema.json\`, then
-\`# yaml-language-server: $schema=skein.schema.json\` as the first line of a file. The package has it as
-\`docs/configuration.schema.json\`.`;
+Editors complete and check keys with a JSON Schema: run \`skein config --schema > skein.schema.json\`, then write
+\`# yaml-language-server: $schema=skein.schema.json\` as the first line of a configuration file. The package contains the
+schema as \`docs/configuration.schema.json\`.`;
 
 const temporalIntro = `## Temporal models
 
-A stream of events is trained with the sections of TGL's files (sampling, memory, gnn, train), or with \`model: { kind, … }\` and
-\`train\`: [temporal.md](temporal.md#kinds-of-models). \`model: edge_bank\` is short for \`model: { kind: edge_bank }\`. Plugins add others.`;
+A configuration of an event stream has the sections of TGL's files (sampling, memory, gnn, train), or \`model: { kind, … }\` and
+\`train\`: see [temporal.md](temporal.md#kinds-of-models). \`model: edge_bank\` is short for \`model: { kind: edge_bank }\`.
+Plugins add further kinds.`;
 
 const noEffect = `## Keys without effect
 
-Accepted, because the originals accept them; each gives one warning, except for the value that says what happens anyway.`;
+These keys are accepted because Marius accepts them. Each gives one warning, except with the value in the last column, which
+requests what happens anyway.`;
 
 const otherNames = `## Other names
 
@@ -237,7 +240,7 @@ const otherNames = `## Other names
 | \`training_sampling.neighbor_sampling_strategy\`, \`.max_neighbors_size\` | \`model.encoder.train_neighbor_sampling\`, the same for every GNN stage |
 | \`evaluation_sampling.…\` | \`model.encoder.eval_neighbor_sampling\` |
 | \`evaluation.filtered_evaluation\` | \`evaluation.negative_sampling.filtered\` |
-| \`model.num_layers\` | the number of GNN stages, which it must equal |
+| \`model.num_layers\` | dropped; it must equal the number of GNN stages |
 | \`model.encoder.optimizer\` | \`model.dense_optimizer\` |
 | \`model.embeddings.dimension\`, \`.init\` with a flat list of layers | a first stage with an EMBEDDING layer |
 | a flat list of \`GRAPH_SAGE\`, \`GAT\`, … layers with samplers inside | one stage per layer |
@@ -245,5 +248,5 @@ const otherNames = `## Other names
 | \`storage.dataset.base_directory\`, \`feature_dim\` | \`dataset_dir\`, \`node_feature_dim\` |
 | \`LP\`, \`NC\`; \`SOFTMAX\`; \`TWO_LEVEL_BETA\`, \`ELIMINATION\` | \`LINK_PREDICTION\`, \`NODE_CLASSIFICATION\`; \`SOFTMAX_CE\`; \`COMET\`, \`OLD_BETA\` |
 | \`int\`, \`long\`; \`float\`, \`half\`, \`double\` | \`int32\`, \`int64\`; \`float32\`, \`float16\`, \`float32\` with a warning |
-| \`cuda\`, \`gpu\` | \`webgpu\` where a graphics processor is found, else \`cpu\`, with a warning |
-| \`DEVICE_MEMORY\` | \`HOST_MEMORY\`, with a warning; for embeddings only on the \`cpu\` |`;
+| \`cuda\`, \`gpu\` | \`webgpu\` if a GPU is found, otherwise \`cpu\` with a warning |
+| \`DEVICE_MEMORY\` | \`HOST_MEMORY\`, with a warning, except for embeddings on a GPU |`;

@@ -1,13 +1,13 @@
 /**
- * Older spellings, turned into the current ones before the schema sees them: the option names of the API document
- * (`training_sampling.neighbor_sampling_strategy`, `evaluation.filtered_evaluation`, …) and the files of the first release
- * (flat layer lists, `model.embeddings.dimension`, `dataset.base_directory`). Each gives a note that says what it became.
+ * Rewrites older spellings to the current ones before the schema is applied: the option names of Marius's API document
+ * (`training_sampling.neighbor_sampling_strategy`, `evaluation.filtered_evaluation`, …) and the files of its first release
+ * (flat layer lists, `model.embeddings.dimension`, `dataset.base_directory`). Each gives a note that names the new key.
  */
 import { isTree, type Tree } from '../../util/schema/key-path.js';
 
 type Note = (message: string) => void;
 
-/** Changes `tree` in place. Where old and new key are both given, the old one stays and the schema refuses it. */
+/** Changes `tree` in place. If both the old and the new key are given, the old one stays and the schema rejects it. */
 export function modernise(tree: Tree, note: Note): void {
   const dataset = child(child(tree, 'storage'), 'dataset');
   rename(dataset, 'base_directory', 'dataset_dir', 'storage.dataset', note);
@@ -15,17 +15,17 @@ export function modernise(tree: Tree, note: Note): void {
   const model = child(tree, 'model');
   const encoder = child(model, 'encoder');
   if (model !== undefined && encoder !== undefined) {
-    flatLayers(model, encoder, note);
-    misspeltWidths(encoder, note);
-    samplerDirections(encoder, note);
+    rewriteFlatLayers(model, encoder, note);
+    renameMisspeltWidths(encoder, note);
+    moveSamplerDirections(encoder, note);
     if ('optimizer' in encoder && !('dense_optimizer' in model)) {
       model['dense_optimizer'] = encoder['optimizer'];
       delete encoder['optimizer'];
       note('model.encoder.optimizer: read as model.dense_optimizer.');
     }
-    samplingSection(tree, encoder, 'training_sampling', 'train_neighbor_sampling', note);
-    samplingSection(tree, encoder, 'evaluation_sampling', 'eval_neighbor_sampling', note);
-    layerCount(model, encoder, note);
+    moveSamplingSection(tree, encoder, 'training_sampling', 'train_neighbor_sampling', note);
+    moveSamplingSection(tree, encoder, 'evaluation_sampling', 'eval_neighbor_sampling', note);
+    dropLayerCount(model, encoder, note);
   }
   const evaluation = child(tree, 'evaluation');
   if (evaluation !== undefined && 'filtered_evaluation' in evaluation) {
@@ -50,8 +50,8 @@ function rename(tree: Tree | undefined, from: string, to: string, where: string,
   note(`${where}.${from}: read as ${where}.${to}.`);
 }
 
-/** Files of Marius write `ouptut_dim` in places. */
-function misspeltWidths(encoder: Tree, note: Note): void {
+/** Renames `ouptut_dim`, which some files of Marius have. */
+function renameMisspeltWidths(encoder: Tree, note: Note): void {
   const stages = Array.isArray(encoder['layers']) ? encoder['layers'] : [];
   for (const [i, stage] of stages.entries())
     for (const [j, layer] of (Array.isArray(stage) ? stage : []).entries())
@@ -66,13 +66,13 @@ const gnnStages = (encoder: Tree): number => {
     : 0;
 };
 
-/** The sampling section of the API document: one strategy for all layers. */
-function samplingSection(tree: Tree, encoder: Tree, name: string, target: string, note: Note): void {
+/** Moves a sampling section of the API document, which has one strategy for all layers, to the encoder. */
+function moveSamplingSection(tree: Tree, encoder: Tree, name: string, target: string, note: Note): void {
   const old = child(tree, name);
   if (old === undefined || target in encoder) return;
   const { neighbor_sampling_strategy: strategy = 'ALL', max_neighbors_size: most, ...unknown } = old;
   if (Object.keys(unknown).length > 0) return;
-  // What is no text is for the schema to refuse.
+  // The schema rejects values that are not strings.
   const type = typeof strategy === 'string' ? strategy.toUpperCase() : strategy;
   const options = type === 'UNIFORM' && most !== undefined ? { options: { max_neighbors: most } } : {};
   encoder[target] = Array.from({ length: gnnStages(encoder) }, () => ({ type, ...structuredClone(options) }));
@@ -80,15 +80,15 @@ function samplingSection(tree: Tree, encoder: Tree, name: string, target: string
   note(`${name}: read as model.encoder.${target}, the same for every GNN stage.`);
 }
 
-/** `model.num_layers` counts what the layer list says anyway. */
-function layerCount(model: Tree, encoder: Tree, note: Note): void {
+/** Drops `model.num_layers` if it equals the number of GNN stages. */
+function dropLayerCount(model: Tree, encoder: Tree, note: Note): void {
   if (!('num_layers' in model) || model['num_layers'] !== gnnStages(encoder)) return;
   delete model['num_layers'];
-  note('model.num_layers: the stages of model.encoder.layers say the same; the key can go.');
+  note('model.num_layers: equals the number of GNN stages in model.encoder.layers; remove the key.');
 }
 
-/** Directions once stood in each sampler; one setting for all is what there is. */
-function samplerDirections(encoder: Tree, note: Note): void {
+/** Moves the directions, which old files have in each sampler, to the encoder if they are all equal. */
+function moveSamplerDirections(encoder: Tree, note: Note): void {
   const lists = [encoder['train_neighbor_sampling'], encoder['eval_neighbor_sampling']];
   const samplers = lists.flatMap((list) => (Array.isArray(list) ? list.filter(isTree) : []));
   for (const key of ['use_incoming_nbrs', 'use_outgoing_nbrs']) {
@@ -102,8 +102,8 @@ function samplerDirections(encoder: Tree, note: Note): void {
 
 const oldLayerTypes = ['GRAPH_SAGE', 'GAT', 'GCN', 'RGCN'];
 
-/** Files of the first release: a flat list of GNN layers with samplers inside, the input layer implied. */
-function flatLayers(model: Tree, encoder: Tree, note: Note): void {
+/** Rewrites the layers of the first release: a flat list of GNN layers with samplers inside and an implied input layer. */
+function rewriteFlatLayers(model: Tree, encoder: Tree, note: Note): void {
   const layers = encoder['layers'];
   const isOld = (layer: unknown): layer is Tree =>
     isTree(layer) && typeof layer['type'] === 'string' && oldLayerTypes.includes(layer['type'].toUpperCase());

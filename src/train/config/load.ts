@@ -1,6 +1,6 @@
 /**
- * From a YAML file and overrides to a checked `SkeinConfig`. Everything that is wrong is reported at once; everything
- * that has no effect here, or means something else here, is a warning.
+ * Loads a checked `SkeinConfig` from a YAML file and overrides. One error reports all problems. Keys that have no effect
+ * here, or another meaning than in Marius, give warnings.
  */
 import { ConfigError } from '../../util/errors.js';
 import { dropIgnored } from '../../util/schema/ignored.js';
@@ -10,7 +10,7 @@ import { checkConfig } from './check.js';
 import {
   type ConfigFile,
   configError,
-  nowhere,
+  noOrigin,
   type Origin,
   readConfigFile,
   withOverrides,
@@ -27,21 +27,21 @@ export interface LoadedConfig {
   readonly config: SkeinConfig;
   /** One sentence each. */
   readonly warnings: readonly string[];
-  /** Key paths that the file or an override gives, for example `storage.embeddings.options.num_partitions`. */
+  /** Key paths that the file or an override sets, for example `storage.embeddings.options.num_partitions`. */
   readonly given: ReadonlySet<string>;
 }
 
-/** The configuration of a file, given by its path or read already. `overrides` are `--section.key=value`. */
+/** Loads the configuration of a file, given as its path or already read. `overrides` are `--section.key=value`. */
 export function loadConfig(path: string | ConfigFile, overrides: readonly string[] = []): LoadedConfig {
   const file = typeof path === 'string' ? readConfigFile(path) : path;
   checkOverrides(overrides);
   return resolve(file.values, overrides, withOverrides(file, overrides));
 }
 
-/** The same from a parsed object. */
+/** Resolves a configuration from parsed YAML or a plain object. */
 export function resolveConfig(object: unknown, overrides: readonly string[] = []): LoadedConfig {
   checkOverrides(overrides);
-  return resolve(object, overrides, nowhere);
+  return resolve(object, overrides, noOrigin);
 }
 
 function resolve(object: unknown, overrides: readonly string[], origin: Origin): LoadedConfig {
@@ -54,7 +54,7 @@ function resolve(object: unknown, overrides: readonly string[], origin: Origin):
   const tree: Tree = applyOverrides(object, overrides.map(parseOverride));
   modernise(tree, warn);
   dropIgnored(tree, ignoredKeys, warn);
-  deviceMemory(tree, warn);
+  warnAboutDeviceMemory(tree, warn);
   const given = new Set(leafPaths(tree));
   for (const plugin of missingPlugins(tree['plugins']))
     throw missingPlugin('config', plugin, (plugin.words ?? []).join(', '));
@@ -66,16 +66,16 @@ function resolve(object: unknown, overrides: readonly string[], origin: Origin):
   return { config, warnings, given };
 }
 
-/** Tables that a file puts on a GPU are in host memory, embeddings beside a graphics processor excepted; one warning. */
-function deviceMemory(tree: Tree, warn: (message: string) => void): void {
-  // What is no text is for the schema to refuse.
+/** Warns once about DEVICE_MEMORY tables, which are held in host memory; only embeddings can be on a GPU. */
+function warnAboutDeviceMemory(tree: Tree, warn: (message: string) => void): void {
+  // The schema rejects values that are not strings.
   const textAt = (key: string): string => {
     const value = valueAt(tree, parsePath(key));
     return typeof value === 'string' ? value.trim().toLowerCase() : '';
   };
-  const computesThere = ['cuda', 'gpu', 'webgpu'].includes(textAt('storage.device_type'));
-  const tables = ['edges', 'nodes', ...(computesThere ? [] : ['embeddings']), 'features']
+  const usesGpu = ['cuda', 'gpu', 'webgpu'].includes(textAt('storage.device_type'));
+  const tables = ['edges', 'nodes', ...(usesGpu ? [] : ['embeddings']), 'features']
     .map((name) => `storage.${name}.type`)
     .filter((key) => textAt(key) === 'device_memory');
-  if (tables.length > 0) warn(`${tables.join(', ')}: DEVICE_MEMORY is host memory here.`);
+  if (tables.length > 0) warn(`${tables.join(', ')}: DEVICE_MEMORY is read as HOST_MEMORY.`);
 }

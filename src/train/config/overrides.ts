@@ -11,14 +11,14 @@ export interface Override {
   readonly value: unknown;
 }
 
-/** Plain JavaScript may give anything. */
+/** Throws unless `overrides` is a list of strings: callers in plain JavaScript are not type-checked. */
 export function checkOverrides(overrides: unknown): void {
   const wrong = Array.isArray(overrides)
     ? overrides.find((text) => typeof text !== 'string')
     : (overrides ?? null);
   if (wrong === undefined) return;
   throw new ConfigError(
-    `config: expected a list of texts such as training.num_epochs=5 for overrides, got ${describe(wrong)}${Array.isArray(overrides) ? ' among them' : ''}.`,
+    `config: expected a list of strings such as training.num_epochs=5 for overrides, got ${describe(wrong)}${Array.isArray(overrides) ? ' in the list' : ''}.`,
   );
 }
 
@@ -36,39 +36,37 @@ export function parseOverride(text: string): Override {
   return { path: parsePath(match[1]), value: document.toJS() };
 }
 
-/** A copy of `tree` with the overrides set, sections made where they are missing. */
+/** Returns a copy of `tree` with the overrides applied; missing sections are created. */
 export function applyOverrides(tree: Tree, overrides: readonly Override[]): Tree {
   const root = structuredClone(tree);
   for (const { path, value } of overrides) {
     let at: Record<string | number, unknown> = root;
-    for (const [depth, part] of path.entries()) {
+    for (const [depth, key] of path.entries()) {
       checkStep(at, path, depth);
-      if (depth === path.length - 1) at[part] = value;
+      if (depth === path.length - 1) at[key] = value;
       else {
-        if (!Object.hasOwn(at, part) || at[part] === null || at[part] === undefined) at[part] = {};
-        at = at[part] as Record<string | number, unknown>;
+        if (!Object.hasOwn(at, key) || at[key] === null || at[key] === undefined) at[key] = {};
+        at = at[key] as Record<string | number, unknown>;
       }
     }
   }
   return root;
 }
 
-/** Is there a place for the part of the path at `depth`? */
+/** Throws unless `at`, the value at depth `depth` of the path, can hold the next key of the path. */
 function checkStep(at: unknown, path: Override['path'], depth: number): void {
-  const part = path[depth];
+  const key = path[depth];
   const where = showPath(path.slice(0, depth));
   if (Array.isArray(at)) {
-    if (typeof part === 'number' && part <= at.length) return;
+    if (typeof key === 'number' && key <= at.length) return;
     throw new ConfigError(
-      `config: expected a place from 0 to ${at.length} in the list ${where}, got ${part}. Write for example --${where}[0]=….`,
+      `config: expected an index from 0 to ${at.length} in the list ${where}, got ${key}. Write for example --${where}[0]=….`,
     );
   }
   if (!isTree(at))
     throw new ConfigError(
       `config: expected a section for ${where}, got ${JSON.stringify(at)}. The override ${showPath(path)} needs one.`,
     );
-  if (part === '__proto__' || part === '')
-    throw new ConfigError(
-      `config: expected a known key, got ${showPath(path)}. Look at docs/configuration.md.`,
-    );
+  if (key === '__proto__' || key === '')
+    throw new ConfigError(`config: expected a known key, got ${showPath(path)}. See docs/configuration.md.`);
 }

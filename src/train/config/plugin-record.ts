@@ -1,6 +1,6 @@
 /**
- * What a run records of the modules that registered its kind of model, or types of its configuration: their paths and
- * checksums. Training writes it into the configuration of the run; nothing imports a module because of it.
+ * Records of the plugin modules that registered a run's kind of model or types of its configuration: paths and checksums.
+ * Training writes them into the configuration of the run. A record never causes a module to be imported.
  */
 import { StateError } from '../../util/errors.js';
 import { registeredNames } from '../../util/registry.js';
@@ -9,19 +9,19 @@ import { problemsOf } from '../../util/schema/issues.js';
 import type { ConfigProblem } from '../../util/schema/problem.js';
 
 export interface PluginRecord {
-  /** Where the module was. */
+  /** The path of the module in training. */
   readonly path: string;
-  /** Of the bytes of its file, in hexadecimal. */
+  /** The checksum of its file, in hexadecimal. */
   readonly sha256: string;
-  /** What a configuration of a graph has of it: `model.decoder.type MINE`. */
+  /** The registered names that a graph configuration uses: `model.decoder.type MINE`. */
   readonly words?: readonly string[];
 }
 
 const record = section({
-  path: required(text('the path of a module'), { doc: 'where the module was', ours: true }),
-  sha256: required(text('a checksum'), { doc: 'of the bytes of its file', ours: true }),
+  path: required(text('the path of a module'), { doc: 'path of the module in training', ours: true }),
+  sha256: required(text('a checksum'), { doc: 'checksum of its file', ours: true }),
   words: field(list(text('a key and a name'), 'a list of keys and names'), [], {
-    doc: 'what the configuration has of it: `model.decoder.type MINE`',
+    doc: 'its names that the configuration uses, such as `model.decoder.type MINE`',
     ours: true,
   }),
 });
@@ -38,7 +38,7 @@ export function readPluginRecords(plugins: unknown): {
   return { data: [], problems: problemsOf(parsed.error, given) };
 }
 
-/** Returns the modules with names that are not registered in this process, and these names. */
+/** Returns the modules that registered names missing in this process, with the missing names. */
 export function missingPlugins(plugins: unknown): PluginRecord[] {
   const known = registeredNames();
   return readPluginRecords(plugins).data.flatMap((plugin) => {
@@ -47,14 +47,14 @@ export function missingPlugins(plugins: unknown): PluginRecord[] {
   });
 }
 
-/** A module that a run needs was not named. */
+/** Returns the error for a run whose plugin was not given. */
 export function missingPlugin(where: string, { path, sha256 }: PluginRecord, what: string): StateError {
   return new StateError(
-    `${where}: expected --plugin ${path} (sha256 ${sha256}) for ${what}, got none. Modules are imported only when they are named; in a program: plugins: ['${path}'].`,
+    `${where}: expected --plugin ${path} (sha256 ${sha256}) for ${what}, got none. Plugins are imported only when they are given; in a program, pass plugins: ['${path}'].`,
   );
 }
 
-/** Throws if a name of the run is now registered by another module than before. */
+/** Throws if a name of the run is now registered by a different module. */
 export function checkSamePlugins(
   where: string,
   saved: readonly PluginRecord[],
@@ -66,9 +66,9 @@ export function checkSamePlugins(
         throw otherPlugin(where, before, after);
 }
 
-/** A module has other bytes than the one that a run was trained with. */
+/** Returns the error for a plugin that differs from the one a run was trained with. */
 export function otherPlugin(where: string, before: PluginRecord, now: PluginRecord): StateError {
   return new StateError(
-    `${where}: expected the plugin that the run was trained with (${before.path}, sha256 ${before.sha256}), got ${now.path} with sha256 ${now.sha256}. Give that file, or train a new run.`,
+    `${where}: expected the plugin that the run was trained with (${before.path}, sha256 ${before.sha256}), got ${now.path} with sha256 ${now.sha256}. Pass the original file, or train a new run.`,
   );
 }

@@ -1,9 +1,9 @@
-/** Learning rates over time, as factors of the configured ones. */
+/** Learning-rate schedules, as factors of the configured rates. */
 import type { LearningRateScheduleConfig } from './types.js';
 
 /**
- * The factor at `epoch` (from 0; fractions are fine) of `epochs`. After a linear warm-up from 0 the schedule runs over the
- * epochs that remain: LINEAR and COSINE from 1 down to final_factor, STEP gamma^⌊t/step_epochs⌋, EXPONENTIAL gamma^t.
+ * Returns the factor at `epoch` (from 0; may be fractional) of `epochs`. After a linear warm-up from 0 the schedule runs
+ * over the remaining epochs: LINEAR and COSINE from 1 down to final_factor, STEP gamma^⌊t/step_epochs⌋, EXPONENTIAL gamma^t.
  */
 export function learningRateFactor(
   schedule: LearningRateScheduleConfig,

@@ -1,6 +1,6 @@
 /**
- * Schema, defaults and documentation of the `model` section. Marius's names and defaults, except where a comment says why
- * not; keys marked `ours` are additions.
+ * Schema, defaults and documentation of the `model` section. Names and defaults are those of Marius, except where a comment
+ * gives a reason; keys marked `ours` are extensions.
  */
 import { convRegistry } from '../../gnn/conv/conv-registry.js';
 import { decoderRegistry } from '../../gnn/decoders/decoders.js';
@@ -24,7 +24,7 @@ import {
 } from '../../util/schema/fields.js';
 import { aliasesOf } from '../../util/settings.js';
 
-/** The keys of a table as the list that a choice takes. */
+/** Returns the keys of a record as the list that `choice` takes. */
 const keysOf = <K extends string>(table: Readonly<Record<K, unknown>>) => Object.keys(table) as [K, ...K[]];
 
 const init = () => variants(typeShapes(initTypes), { type: 'GLOROT_UNIFORM' });
@@ -39,11 +39,11 @@ const gnn = () => flatVariants(typeShapes(convRegistry.all()), { type: 'GRAPH_SA
 
 const layerKeys = () => ({
   input_dim: field(integer(-1), -1, {
-    doc: 'width of the input; left out: the output of the stage before. EMBEDDING and FEATURE have none',
+    doc: 'width of the input; default: the output width of the previous stage. Not for EMBEDDING and FEATURE',
     shown: 'derived',
   }),
   output_dim: field(integer(-1), -1, {
-    doc: 'width of the output; required but for REDUCTION CONCAT, where it follows',
+    doc: 'width of the output; required except for REDUCTION CONCAT, where it is the input width',
     shown: 'derived',
   }),
   bias: field(flag(), false, 'add a learnt bias'),
@@ -52,19 +52,19 @@ const layerKeys = () => ({
     'NONE',
     'applied after the bias and the normalisation; NONE, RELU and SIGMOID are also in Marius',
   ),
-  init: field(init(), { type: 'GLOROT_UNIFORM' }, 'start values of the weights or of the embedding table'),
-  bias_init: field(init(), { type: 'ZEROS' }, 'start values of the bias'),
+  init: field(init(), { type: 'GLOROT_UNIFORM' }, 'initial values of the weights or of the embedding table'),
+  bias_init: field(init(), { type: 'ZEROS' }, 'initial values of the bias'),
   optimizer: field(
     ownOptimizer(),
     { type: 'DEFAULT' },
     'optimiser of this layer; DEFAULT: model.dense_optimizer',
   ),
   norm: field(choice(['NONE', 'BATCH', 'LAYER']), 'NONE', {
-    doc: 'normalises the output before the activation: BATCH over the nodes of a step, LAYER over the columns of a node',
+    doc: 'normalisation of the output before the activation: BATCH over the nodes of a step, LAYER over the columns of a node',
     ours: true,
   }),
   dropout: field(fraction(), 0, {
-    doc: 'share of the outputs that training drops, after the activation',
+    doc: 'fraction of the outputs that training drops after the activation',
     ours: true,
   }),
 });
@@ -79,7 +79,7 @@ const layer = () =>
         type: field(
           choice(['CONCAT', 'LINEAR']),
           'CONCAT',
-          'CONCAT: side by side; LINEAR: the same times a weight',
+          'CONCAT: concatenate the inputs; LINEAR: multiply the concatenation by a weight matrix',
         ),
       },
       DENSE: { type: field(choice(['LINEAR']), 'LINEAR', 'a linear layer') },
@@ -93,8 +93,8 @@ const neighborSampling = () =>
     variants(
       {
         ALL: {},
-        UNIFORM: { max_neighbors: field(integer(1), 10, 'neighbours drawn for each node and direction') },
-        DROPOUT: { rate: field(fraction(), 0, 'share of the neighbours left out') },
+        UNIFORM: { max_neighbors: field(integer(1), 10, 'neighbours sampled per node and direction') },
+        DROPOUT: { rate: field(fraction(), 0, 'fraction of the neighbours left out') },
       },
       { type: 'ALL' },
     ),
@@ -103,23 +103,23 @@ const neighborSampling = () =>
 
 const encoder = () =>
   section({
-    use_incoming_nbrs: field(flag(), true, 'messages along incoming edges'),
-    use_outgoing_nbrs: field(flag(), true, 'messages along outgoing edges'),
+    use_incoming_nbrs: field(flag(), true, 'pass messages along incoming edges'),
+    use_outgoing_nbrs: field(flag(), true, 'pass messages along outgoing edges'),
     embedding_dim: field(integer(-1), -1, {
-      doc: 'width of the node table; always the sum over EMBEDDING layers',
+      doc: 'width of the node table; always the sum of the EMBEDDING layers',
       shown: 'derived',
     }),
     layers: required(
       list(list(layer(), 'a list of layers'), 'a list of stages, each a list of layers'),
-      'the stages; layers of one stage work side by side',
+      'the stages; layers of one stage run in parallel',
     ),
     train_neighbor_sampling: field(
       neighborSampling(),
       [],
-      'neighbours seen in training, one entry per GNN stage; SGC and APPNP have one per hop',
+      'neighbour sampling in training, one entry per GNN stage; SGC and APPNP take one per hop',
     ),
     eval_neighbor_sampling: field(neighborSampling(), [], {
-      doc: 'the same for evaluation',
+      doc: 'neighbour sampling in evaluation',
       shown: 'as train_neighbor_sampling',
     }),
   });
@@ -146,29 +146,29 @@ const regularizer = section({
     ours: true,
   }),
   norm: field(integer(1), 2, { doc: 'the p of NORM', ours: true }),
-  coef: field(number(0), 0, { doc: 'weight beside the loss', ours: true }),
+  coef: field(number(0), 0, { doc: 'weight of the penalty in the loss', ours: true }),
 });
 
-/** Made from the names that are registered now. */
+/** Returns the schema with all names that are registered now. */
 export const modelSchema = () =>
   section({
     random_seed: field(integer(0, Number.MAX_SAFE_INTEGER), 0, {
-      doc: 'seed of everything random; kept in full_config.yaml',
-      shown: 'drawn',
+      doc: 'seed of all random numbers; recorded in full_config.yaml',
+      shown: 'random',
     }),
     learning_task: required(
       choice(['LINK_PREDICTION', 'NODE_CLASSIFICATION'], {
         lp: 'LINK_PREDICTION',
         nc: 'NODE_CLASSIFICATION',
       }),
-      'what is learnt; LP and NC for short',
+      'the task; LP and NC are accepted too',
     ),
-    encoder: required(encoder(), 'from ids, features and neighbours to one vector a node'),
+    encoder: required(encoder(), 'computes one vector per node from ids, features and neighbours'),
     decoder: field(
       decoder(),
       { type: 'DISTMULT' },
       {
-        doc: 'from vectors to scores; NODE takes the encoder output as class scores. ROTATE and DOT are ours',
+        doc: 'computes scores from vectors; NODE uses the encoder output as class scores. ROTATE and DOT are not in Marius',
         shown: 'DISTMULT, or NODE for node classification',
       },
     ),
@@ -176,7 +176,7 @@ export const modelSchema = () =>
       loss(),
       { type: 'SOFTMAX_CE' },
       {
-        doc: 'what is minimised',
+        doc: 'the loss to minimise',
         shown: 'SOFTMAX_CE, or CROSS_ENTROPY for node classification',
       },
     ),
@@ -186,7 +186,7 @@ export const modelSchema = () =>
       optimizer(),
       { type: 'ADAGRAD' },
       {
-        doc: 'optimiser of the node table; ADAM and SGD are ours, and the options count',
+        doc: 'optimiser of the node table; unlike in Marius it can be ADAM or SGD, and its options take effect',
         shown: 'ADAGRAD with the learning rate of dense_optimizer',
       },
     ),

@@ -1,6 +1,6 @@
 /**
- * Schema, defaults and documentation of the `storage` section. DEVICE_MEMORY is for embeddings beside a graphics processor
- * and means host memory elsewhere, and double means float32; `resolveConfig` says so when a file asks for them.
+ * Schema, defaults and documentation of the `storage` section. DEVICE_MEMORY is supported for embeddings on a GPU and is
+ * read as host memory otherwise; double is read as float32. `resolveConfig` warns about both.
  */
 import {
   choice,
@@ -20,30 +20,38 @@ const idType = () =>
   field(
     choice(['int32', 'int64'], { int: 'int32', long: 'int64' }),
     'int32',
-    'element type of the ids on disk; int and long are other names',
+    'element type of the ids on disk; int and long are accepted too',
   );
 
 const partitionBuffer = () => ({
   dtype: tableType(),
-  num_partitions: field(integer(2), 16, 'into how many partitions the table is cut'),
-  buffer_capacity: field(integer(2), 8, 'how many of them are in memory at a time'),
-  prefetching: field(flag(), true, 'read the next partition while training on these'),
-  fine_to_coarse_ratio: field(integer(1), 1, 'partitions that COMET moves together'),
-  num_cache_partitions: field(integer(0), 0, 'partitions that stay in memory throughout'),
+  num_partitions: field(integer(2), 16, 'number of partitions of the table'),
+  buffer_capacity: field(integer(2), 8, 'number of partitions in memory at a time'),
+  prefetching: field(flag(), true, 'read the next partition during training on the resident ones'),
+  fine_to_coarse_ratio: field(integer(1), 1, 'number of partitions that COMET swaps as one'),
+  num_cache_partitions: field(
+    integer(0),
+    0,
+    'number of partitions, or COMET groups, that stay in memory for the whole epoch',
+  ),
   edge_bucket_ordering: field(
     choice(['COMET', 'OLD_BETA', 'NEW_BETA', 'ALL_BETA', 'SEQUENTIAL', 'HILBERT', 'CUSTOM'], {
       two_level_beta: 'COMET',
       elimination: 'OLD_BETA',
     }),
     'COMET',
-    'order of the swaps for link prediction; SEQUENTIAL and HILBERT are ours',
+    'order of the swaps for link prediction; SEQUENTIAL and HILBERT are not in Marius',
   ),
   node_partition_ordering: field(
     choice(['DISPERSED', 'SEQUENTIAL', 'CUSTOM']),
     'DISPERSED',
     'order of the swaps for node classification',
   ),
-  randomly_assign_edge_buckets: field(flag(), true, 'train a bucket in a random one of its states'),
+  randomly_assign_edge_buckets: field(
+    flag(),
+    true,
+    'train an edge bucket in a random one of the buffer states that hold it',
+  ),
 });
 
 const memoryTable = () => ({ dtype: tableType() });
@@ -65,47 +73,51 @@ const count = (doc: string) => field(integer(-1), -1, { doc, shown: 'from the da
 const dataset = section({
   dataset_dir: required(
     text('a directory, or the name of a known dataset'),
-    'a prepared directory, or a known dataset, which is prepared on first use',
+    'a prepared directory, or the name of a known dataset, which is prepared on first use',
   ),
   name: field(text('the name of a known dataset').nullable(), null, {
     doc: 'prepare this known dataset into dataset_dir on first use',
     ours: true,
     shown: 'none',
   }),
-  num_edges: count('edges'),
-  num_nodes: count('nodes'),
-  num_relations: count('relations'),
-  num_train: count('training examples'),
-  num_valid: count('validation examples'),
-  num_test: count('test examples'),
+  num_edges: count('number of edges'),
+  num_nodes: count('number of nodes'),
+  num_relations: count('number of relations'),
+  num_train: count('number of training examples'),
+  num_valid: count('number of validation examples'),
+  num_test: count('number of test examples'),
   node_feature_dim: count('width of the node features'),
   rel_feature_dim: count('width of the relation features'),
-  num_classes: count('classes'),
+  num_classes: count('number of classes'),
 });
 
 export const storageSchema = section({
   device_type: field(
     choice(['cpu', 'cuda', 'webgpu'], { gpu: 'cuda' }),
     'cpu',
-    'what computes; cuda means webgpu where a graphics processor is found, else cpu, with a warning',
+    'the device that computes; cuda is read as webgpu if a GPU is found, otherwise as cpu with a warning',
   ),
-  device_ids: field(list(integer(0), 'a list of whole numbers'), [], 'which GPUs'),
-  dataset: required(dataset, 'the input'),
-  edges: field(edges, { type: 'HOST_MEMORY' }, 'where edges live'),
-  nodes: field(nodes, { type: 'HOST_MEMORY' }, 'where node ids live'),
+  device_ids: field(
+    list(integer(0), 'a list of whole numbers'),
+    [],
+    'GPUs to use; has no effect, only one device is used',
+  ),
+  dataset: required(dataset, 'the dataset'),
+  edges: field(edges, { type: 'HOST_MEMORY' }, 'storage of edges'),
+  nodes: field(nodes, { type: 'HOST_MEMORY' }, 'storage of node ids'),
   embeddings: field(
     embeddings,
     { type: 'HOST_MEMORY' },
-    'where the node table and its optimiser state live; DEVICE_MEMORY keeps both on the graphics processor',
+    'storage of the node table and its optimiser state; DEVICE_MEMORY keeps both on the GPU',
   ),
-  features: field(features, { type: 'HOST_MEMORY' }, 'where node features live; FLAT_FILE is ours'),
+  features: field(features, { type: 'HOST_MEMORY' }, 'storage of node features; FLAT_FILE is not in Marius'),
   device_cache_size: field(size().nullable(), null, {
-    doc: 'device memory for node features, for example 0.1G: hot rows stay on the graphics processor; without, features are copied with every batch',
+    doc: 'device memory for node features, for example 0.1G: frequently used rows stay on the GPU; if not set, features are copied with every batch',
     ours: true,
     shown: 'none',
   }),
   memory_budget: field(size().nullable(), null, {
-    doc: 'memory that training may use, for example 2G; partitions and buffer are chosen from it',
+    doc: 'memory that training may use, for example 2G; num_partitions and buffer_capacity are chosen to fit',
     ours: true,
     shown: 'no limit',
   }),
@@ -120,7 +132,7 @@ export const storageSchema = section({
   log_level: field(
     choice(['error', 'warn', 'info', 'debug', 'trace']),
     'info',
-    'what log.txt and stderr show',
+    'lowest level written to log.txt and stderr',
   ),
-  train_edges_pre_sorted: field(flag(), false, 'the training edges are sorted already'),
+  train_edges_pre_sorted: field(flag(), false, 'whether the training edges are already sorted'),
 });

@@ -1,4 +1,4 @@
-/** The whole schema. What it accepts becomes a `SkeinConfig` in derive.ts, which fills in what depends on other keys. */
+/** The whole schema. derive.ts turns parsed values into a `SkeinConfig` by filling in keys that depend on other keys. */
 import type { z } from 'zod';
 import { registryVersion } from '../../util/registry.js';
 import { field, required, section } from '../../util/schema/fields.js';
@@ -10,13 +10,16 @@ import { evaluationSchema, trainingSchema } from './schema-training.js';
 
 const wholeSchema = () =>
   section({
-    model: required(modelSchema(), 'what is learnt, and with which parts'),
-    storage: required(storageSchema, 'the input, and where data lives'),
-    training: field(trainingSchema, {}, 'how it is trained'),
-    evaluation: field(evaluationSchema(), {}, 'how it is measured'),
+    model: required(
+      modelSchema(),
+      'the learning task, the encoder, the decoder, the loss and the optimisers',
+    ),
+    storage: required(storageSchema, 'the dataset, and where edges, embeddings and features are stored'),
+    training: field(trainingSchema, {}, 'training'),
+    evaluation: field(evaluationSchema(), {}, 'evaluation'),
     distributed: field(distributedSection(), null, {
-      doc: 'how several workers share it; they are started by `skein run -n 4 train …`, and without a launcher there is one',
-      shown: 'the defaults, where there are several workers',
+      doc: 'training with several workers, which `skein run -n 4 train …` starts; without a launcher there is one worker',
+      shown: 'the defaults, if there are several workers',
     }),
     plugins: field(pluginRecords, [], {
       doc: 'the modules that registered types of this file, as recorded by training; only `--plugin` imports them',

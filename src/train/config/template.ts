@@ -1,6 +1,6 @@
 /**
- * A commented starting configuration: what `skein config <dataset>` prints. The settings are sound for the size and the
- * task at hand; every other key keeps its default (docs/configuration.md).
+ * Commented starting configurations, printed by `skein config <dataset>`. The settings fit the task and the size of the
+ * dataset; every other key keeps its default (docs/configuration.md).
  */
 
 import { invocation } from '../../util/invocation.js';
@@ -9,24 +9,24 @@ import type { DatasetFacts } from './check-dataset.js';
 import type { LearningTask } from './types.js';
 
 export interface TemplateOptions {
-  /** What to write as storage.dataset.dataset_dir: a prepared directory or the name of a known dataset. */
+  /** The value of storage.dataset.dataset_dir: a prepared directory or the name of a known dataset. */
   readonly dataset: string;
   readonly task: LearningTask;
-  /** Statistics, when they are known. */
+  /** Statistics of the dataset, if they are known. */
   readonly facts?: DatasetFacts;
 }
 
-/** YAML text; `loadConfig` accepts it as it is. */
+/** Returns YAML that `loadConfig` accepts unchanged. */
 export function configTemplate(options: TemplateOptions): string {
   checkOptionNames('configTemplate', options, { dataset: true, task: true, facts: true });
   const { dataset, task, facts } = options;
   const body = task === 'NODE_CLASSIFICATION' ? nodeClassification(facts) : linkPrediction(facts);
   return `# Skein configuration for ${dataset}. Every key and default: docs/configuration.md.
 # Train: ${invocation()} train <this file>          Change a key: --training.num_epochs=5
-${body.replace('{dataset}', quoted(dataset))}`;
+${body.replace('{dataset}', quote(dataset))}`;
 }
 
-const quoted = (text: string): string => (/^[\w./-]+$/.test(text) ? text : JSON.stringify(text));
+const quote = (text: string): string => (/^[\w./-]+$/.test(text) ? text : JSON.stringify(text));
 
 function counts(facts: DatasetFacts | undefined): string {
   if (facts === undefined) return '';
@@ -46,7 +46,7 @@ function linkPrediction(facts: DatasetFacts | undefined): string {
       - - type: EMBEDDING
           output_dim: ${large ? 100 : 50}
   decoder:
-    ${typed ? 'type: DISTMULT               # or COMPLEX, TRANSE, ROTATE' : 'type: DOT                    # all edges are of one relation'}
+    ${typed ? 'type: DISTMULT               # or COMPLEX, TRANSE, ROTATE' : 'type: DOT                    # all edges have the same relation'}
   loss:
     type: SOFTMAX_CE
     options:
@@ -70,16 +70,16 @@ training:
   batch_size: ${large ? 10000 : 1000}
   num_epochs: 10
   negative_sampling:
-    num_chunks: 10               # parts of a batch, each with negatives of its own
+    num_chunks: 10               # chunks of a batch, each with separate negatives
     negatives_per_positive: 500
-    degree_fraction: ${large ? '0.5 ' : '0.0 '}         # share of them drawn by degree
+    degree_fraction: ${large ? '0.5 ' : '0.0 '}         # fraction of the negatives drawn by degree
   checkpoint:
     interval: 5                  # epochs
   # early_stopping: { metric: mrr, patience: 3 }
 evaluation:
   batch_size: 1000
   negative_sampling:
-${large ? '    negatives_per_positive: 1000 # filtered: true ranks among all nodes, slower' : '    filtered: true               # rank among all nodes, known edges left out'}
+${large ? '    negatives_per_positive: 1000 # filtered: true ranks among all nodes, but is slower' : '    filtered: true               # rank among all nodes, leave out known edges'}
 `;
 }
 
@@ -87,7 +87,7 @@ function nodeClassification(facts: DatasetFacts | undefined): string {
   const features = facts === undefined || (facts.node_feature_dim ?? 0) > 0;
   const input = features ? (facts?.node_feature_dim ?? 128) : 64;
   const classes = Math.max(facts?.num_classes ?? 40, 1);
-  const guess = facts === undefined ? '       # the width that the dataset has' : '';
+  const guess = facts === undefined ? '       # the feature width of the dataset' : '';
   return `model:
   learning_task: NODE_CLASSIFICATION
   random_seed: 1
@@ -137,7 +137,7 @@ ${counts(facts)}    dataset_dir: {dataset}
 training:
   batch_size: 1000
   num_epochs: 10
-  # full_batch: true             # one step an epoch on the whole graph
+  # full_batch: true             # one step per epoch on the whole graph
   # early_stopping: { metric: accuracy, patience: 3 }
 evaluation:
   batch_size: 1000

@@ -1,20 +1,20 @@
 /**
- * The resolved configuration: what training reads. Marius's snake_case keys with every default filled in, enumerations in
- * upper case, element types by their long name, sizes in bytes. Written by `resolveConfig`, checked there, never changed
- * afterwards. The types follow from the schemas and from the records of layers, decoders, losses and optimisers; the
- * defaults and the meaning of every key stand there too, and give docs/configuration.md.
+ * Types of the resolved configuration, which training reads: Marius's snake_case keys with every default filled in,
+ * enumerations in upper case, element types by their long names, sizes in bytes. `resolveConfig` creates and checks it; it
+ * never changes afterwards. The types follow from the schemas and from the registries of layers, decoders, losses and
+ * optimisers, which also hold the default and the meaning of every key, and from which docs/configuration.md is generated.
  */
 import type { ReadonlyOutput } from '../../util/schema/fields.js';
 import type { PluginRecord } from './plugin-record.js';
 import type { configSchema } from './schema.js';
 
-/** What passed the schema, before derive.ts fills in what depends on other keys. */
+/** A parsed configuration, before derive.ts fills in keys that depend on other keys. */
 type Parsed = ReadonlyOutput<ReturnType<typeof configSchema>>;
 
 export type ModelConfig = Parsed['model'];
 export type LearningTask = ModelConfig['learning_task'];
 export type EncoderConfig = ModelConfig['encoder'];
-/** A layer of a stage; the input_dim of EMBEDDING and FEATURE layers is -1, that of others is resolved. */
+/** A layer of a stage. input_dim is -1 for EMBEDDING and FEATURE layers and resolved for all others. */
 export type LayerConfig = EncoderConfig['layers'][number][number];
 export type NeighborSamplingConfig = EncoderConfig['train_neighbor_sampling'][number];
 
@@ -25,13 +25,13 @@ export type OwnOptimizerConfig = LayerConfig['optimizer'];
 export type DecoderConfig = ModelConfig['decoder'];
 export type NodeDecoderConfig = Extract<DecoderConfig, { readonly type: 'NODE' }>;
 export type EdgeDecoderConfig = Exclude<DecoderConfig, NodeDecoderConfig>;
-/** Ours. */
+/** An extension of Marius. */
 export type RegularizerConfig = ModelConfig['regularizer'];
 
-/** Element types that a table can have; a file may ask for float64, and gets float32. */
+/** Element types of a table. A file may request float64 and gets float32. */
 export type TableType = Exclude<Parsed['storage']['features']['options']['dtype'], 'float64'>;
 
-/** A table of a file with the element type that it gets. */
+/** The configuration of a table with its resolved element type. */
 type Resolved<T> = T extends { readonly type: infer W; readonly options: infer O }
   ? {
       readonly type: W;
@@ -45,19 +45,19 @@ export type StorageConfig = Omit<Parsed['storage'], 'embeddings' | 'features'> &
 };
 export type DatasetConfig = StorageConfig['dataset'];
 export type LogLevel = StorageConfig['log_level'];
-/** Rows read from the file when they are needed; features only. Ours. */
+/** Rows that are read from their file on demand; features only. An extension of Marius. */
 export type FileTableConfig = Extract<StorageConfig['features'], { readonly type: 'FLAT_FILE' }>;
 export type PartitionBufferConfig = Extract<StorageConfig['features'], { readonly type: 'PARTITION_BUFFER' }>;
 
 export type TrainingConfig = Parsed['training'];
 export type NegativeSamplingConfig = TrainingConfig['negative_sampling'];
-/** Ours. Factors of the configured learning rates by epoch; see `learningRateFactor`. */
+/** Factors of the configured learning rates by epoch; see `learningRateFactor`. An extension of Marius. */
 export type LearningRateScheduleConfig = TrainingConfig['learning_rate_schedule'];
 
 export type EvaluationConfig = Parsed['evaluation'];
 export type TieRule = EvaluationConfig['ties'];
 
-/** Ours: how a run uses several workers. */
+/** Settings of runs with several workers. An extension of Marius. */
 export type DistributedConfig = NonNullable<Parsed['distributed']>;
 
 export interface SkeinConfig {
@@ -65,11 +65,11 @@ export interface SkeinConfig {
   readonly storage: StorageConfig;
   readonly training: TrainingConfig;
   readonly evaluation: EvaluationConfig;
-  /** Ours. Null: the file has no such section, and there is one worker unless a launcher says otherwise. */
+  /** Null if the file has no such section: there is one worker, unless a launcher starts more. */
   readonly distributed: DistributedConfig | null;
-  /** Ours. The modules that registered types of the configuration; written by training, and never imported. */
+  /** The modules that registered types of the configuration. Training writes them; they are never imported. */
   readonly plugins?: readonly PluginRecord[];
 }
 
-/** The name that the source uses. */
+/** Marius's name of the configuration. */
 export type MariusOptions = SkeinConfig;

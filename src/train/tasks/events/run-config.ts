@@ -12,7 +12,7 @@ import type { ConfigProblem } from '../../../util/schema/problem.js';
 import {
   type ConfigFile,
   configError,
-  nowhere,
+  noOrigin,
   type Origin,
   readConfigFile,
   withOverrides,
@@ -62,7 +62,7 @@ export function loadTemporalConfig(
 export function resolveTemporalConfig(
   values: unknown,
   overrides: readonly string[] = [],
-  origin: Origin = nowhere,
+  origin: Origin = noOrigin,
 ): { readonly config: TemporalRunConfig; readonly warnings: readonly string[] } {
   checkOverrides(overrides);
   if (!isTree(values))
