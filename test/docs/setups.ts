@@ -94,6 +94,19 @@ const partitionedCustomers = [
   'skein partition customers --num-partitions 2 --algorithm random --output partitions/customers',
 ];
 
+/** Purchases in three files, and citations with features and classes. */
+const purchases = (count: number, salt: number): string =>
+  `user,action,item,times\n${Array.from({ length: count }, (_, i) => `${(i * 7) % 20},${['views', 'buys'][i % 2]},${(i + salt) % 30},${1 + (i % 3)}\n`).join('')}`;
+const papers = Array.from({ length: 40 }, (_, i) => `paper${i}`);
+const inputFiles = {
+  'train.csv': purchases(120, 0),
+  'valid.csv': purchases(10, 1),
+  'test.csv': purchases(10, 2),
+  'cites.csv': `citing,cited\n${papers.map((name, i) => `${name},${papers[(i * 3 + 1) % 40]}\n`).join('')}`,
+  'x.csv': papers.map((name, i) => `${name},${i % 4},${i % 7}\n`).join(''),
+  'y.csv': papers.map((name, i) => `${name},${['theory', 'practice'][i % 2]}\n`).join(''),
+};
+
 /** Two short runs: of links in runs/links, of nodes in runs/nodes. */
 const trainedRuns = [
   ...preparedFacts,
@@ -147,6 +160,7 @@ writeFileSync('features.npy', writeNpy(TensorView.fromTensor(randn([3, 4]))));
 writeFileSync('edges.npz', await writeNpz({ row: ids([0, 1, 2]), col: ids([1, 2, 0]) }));
 `,
   },
+  'docs/preprocessing.md': { files: { ...facts, ...customerFiles, ...inputFiles } },
   'docs/runs.md': {
     files: { ...facts, ...customerFiles, 'candidates.tsv': 'ana\tworks in\tteam1\nana\tknows\tp8\n' },
     commands: trainedRuns,
