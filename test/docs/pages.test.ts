@@ -35,8 +35,6 @@ const pending = new Set<string>([
   'docs/gpu.md',
   'docs/interop.md',
   'docs/onnx.md',
-  'docs/temporal-evaluation.md',
-  'docs/temporal.md',
   'docs/webgpu-tensors.md',
 ]);
 

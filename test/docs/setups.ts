@@ -161,6 +161,14 @@ writeFileSync('edges.npz', await writeNpz({ row: ids([0, 1, 2]), col: ids([1, 2,
 `,
   },
   'docs/preprocessing.md': { files: { ...facts, ...customerFiles, ...inputFiles } },
+  'docs/temporal.md': {
+    files: {
+      ...eventFiles,
+      'calls.csv': `caller,callee,when\n${events.map((row) => `${row.join(',')}\n`).join('')}`,
+      'pairs.csv': 'u1,u5,1800000000\nu2,u9,1800000060\n',
+    },
+  },
+  'docs/temporal-evaluation.md': { files: eventFiles },
   'docs/runs.md': {
     files: { ...facts, ...customerFiles, 'candidates.tsv': 'ana\tworks in\tteam1\nana\tknows\tp8\n' },
     commands: trainedRuns,
