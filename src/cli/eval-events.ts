@@ -3,7 +3,7 @@
 import type { OpenedEventRun, Output } from '../train/index.js';
 import { metricCell } from '../train/run/reporter.js';
 import { evaluateEventRun } from '../train/tasks/events/evaluate-event-run.js';
-import { ranksMatter } from '../train/tasks/events/run-config.js';
+import { hasRanks } from '../train/tasks/events/run-config.js';
 import { evaluateRunLabels } from '../train/tasks/events/run-labels.js';
 
 export async function evalEvents(
@@ -27,7 +27,7 @@ export async function evalEvents(
   if (replayed) output.text('memory recomputed from the preceding events');
   // With one negative, a rank holds no more than the area under the curve does.
   const shown = Object.entries(metrics).filter(
-    ([name]) => ranksMatter(run.config) || !/(^|_)(mrr|hits@\d+)$/.test(name),
+    ([name]) => hasRanks(run.config) || !/(^|_)(mrr|hits@\d+)$/.test(name),
   );
   const cells = shown.map(([name, value]) => metricCell(name, value));
   output.text(cells.join('  '));

@@ -138,7 +138,7 @@ describe('rejected:', () => {
     [
       'a module that registers nothing',
       'export default () => undefined;',
-      /registers a part of a model, got .* registers none/,
+      /registers a type or a kind of model, got .* registers none/,
     ],
     [
       'a default export that is no function',
@@ -177,7 +177,7 @@ describe('rejected:', () => {
   test('a configuration whose kind nothing registered, whatever it says of plugins', async () => {
     const { module, config } = plugin('quite_other');
     expect(await run(['train', config])).toBe(2);
-    expect(printed.err).toContain('comes from --plugin, or from registerTemporalModel');
+    expect(printed.err).toContain('with --plugin, or with registerTemporalModel');
     writeFileSync(config, `${readFileSync(config, 'utf8')}plugins: [{ path: ${module}, sha256: abc }]\n`);
     printed.err = '';
     expect(await run(['train', config])).not.toBe(0);

@@ -114,7 +114,7 @@ it('train warns of what has no effect and of parts without events', async () => 
   const warnings = await warned('0 1 1\n1 2 2\n2 0 3\n', ...idle);
   expect(warnings).toMatch(/memory\.combine_node_feature: has no effect, nodes have no features/);
   expect(warnings).toMatch(/evaluation\.amount: has no effect, evaluation\.negatives is all/);
-  expect(await warned('0 1 1\n1 2 2\n')).toMatch(/no event of 2 is in the validation part/);
+  expect(await warned('0 1 1\n1 2 2\n')).toMatch(/none of the 2 events is in the validation split/);
   expect(await warned('0 1 1\n')).toMatch(/expected at least 2 events, .*got 1 in .*few\.txt/);
   expect(await warned('')).toMatch(/few\.txt/);
 });
@@ -208,7 +208,7 @@ it('export writes the memory of every node; query says what to use', async () =>
   ).toBeGreaterThanOrEqual(20);
   const ids = readFileSync(join(at('vectors'), 'memory.csv'), 'utf8').match(/^(src|dst):\d+/gm);
   expect([ids?.length, ids?.[0], ids?.[12], ids?.at(-1)]).toEqual([20, 'src:0', 'dst:0', 'dst:7']);
-  expect(await expectFailure('export', at('tgat'))).toMatch(/with memory.*memory\.type is none/);
+  expect(await expectFailure('export', at('tgat'))).toMatch(/with memory.*memory\.type is set to none/);
   for (const [option, name] of [
     ['--what', 'encoded'],
     ['--tables', 'embeddings'],

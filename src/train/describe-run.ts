@@ -1,4 +1,4 @@
-/** What a run's directory holds, without opening its table or dataset: task, progress, checkpoints, last metrics. */
+/** Describes a run directory without opening its table or dataset: task, progress, checkpoints, last metrics. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TableManifest } from '../storage/table-manifest.js';
@@ -17,23 +17,23 @@ export interface RunDescription {
   readonly kind: 'run';
   readonly directory: string;
   readonly task: string;
-  /** Encoder and decoder in a line. */
+  /** Encoder and decoder on one line. */
   readonly model: string;
   readonly dataset: string;
   readonly finished: boolean;
-  /** Of the checkpoint that is farthest along; 0 before the first. */
+  /** The epoch of the latest checkpoint; 0 without checkpoints. */
   readonly epochs: number;
   readonly plannedEpochs: number;
   readonly nodes: number;
   readonly best: { readonly epoch: number; readonly value: number } | null;
   /** Names and epochs; '' is the final state. */
   readonly checkpoints: readonly { readonly name: string; readonly epoch: number }[];
-  /** The latest evaluation of each set. */
+  /** The latest metrics of each split. */
   readonly metrics: Readonly<Record<string, Readonly<Record<string, number>>>>;
 }
 
 export async function describeRun(directory: string): Promise<RunDescription> {
-  const config = writtenConfig(join(directory, 'full_config.yaml'));
+  const config = readRunConfig(join(directory, 'full_config.yaml'));
   const records: { readonly name: string; readonly record: RunRecord }[] = [];
   for (const name of checkpointNames(directory))
     records.push({ name, record: await readRecord(join(directory, name)) });
@@ -44,7 +44,7 @@ export async function describeRun(directory: string): Promise<RunDescription> {
   return {
     kind: 'run',
     directory,
-    ...described(config),
+    ...describeConfig(config),
     finished: RunDirectory.isFinished(directory),
     epochs: latest?.record.position.epoch ?? 0,
     nodes: latest === null ? 0 : nodesOf(latest.record),
@@ -55,7 +55,7 @@ export async function describeRun(directory: string): Promise<RunDescription> {
 }
 
 /** Reads the configuration of a run. The modules that registered its types are not needed for a description. */
-function writtenConfig(path: string): RunConfig {
+function readRunConfig(path: string): RunConfig {
   const file = readConfigFile(path);
   const { plugins } = (file.values ?? {}) as { readonly plugins?: unknown };
   if (isTemporalConfig(file) || missingPlugins(plugins).length === 0) return loadRunConfig(file).config;
@@ -63,7 +63,7 @@ function writtenConfig(path: string): RunConfig {
   return file.values as SkeinConfig;
 }
 
-function described(config: RunConfig) {
+function describeConfig(config: RunConfig) {
   if (isEventConfig(config)) {
     const { name, path } = config.dataset;
     return {
@@ -81,7 +81,7 @@ function described(config: RunConfig) {
   };
 }
 
-/** 0 where a checkpoint keeps no row for a node. */
+/** Returns the number of nodes with rows in a checkpoint, or 0 if it has no rows. */
 function nodesOf({ state }: RunRecord): number {
   const { table, mailbox } = state as {
     readonly table?: TableManifest | null;
@@ -99,8 +99,8 @@ function modelLine({ model }: SkeinConfig): string {
 
 function eventModelLine({ kind, options, sections }: TemporalRunConfig['model']): string {
   if (sections !== null) return generalModelLine(sections);
-  const named = Object.entries(options).map(([name, value]) => `${name} ${value}`);
-  return [kind, ...named].join(', ');
+  const settings = Object.entries(options).map(([name, value]) => `${name} ${value}`);
+  return [kind, ...settings].join(', ');
 }
 
 function generalModelLine({ sampling, memory, gnn }: TemporalConfig): string {
@@ -116,7 +116,7 @@ function generalModelLine({ sampling, memory, gnn }: TemporalConfig): string {
 
 const notMetrics = new Set(['epoch', 'seconds']);
 
-/** The last evaluation of every set in a file of metrics. */
+/** Returns the last metrics of every split in a metrics file. */
 function lastMetrics(path: string): Record<string, Record<string, number>> {
   const found: Record<string, Record<string, number>> = {};
   for (const line of existsSync(path) ? readFileSync(path, 'utf8').split('\n') : []) {

@@ -1,4 +1,4 @@
-/** Finds the run, and the checkpoint of it, that a path names: a directory of either, or a configuration file. */
+/** Finds the run and checkpoint for a path: the directory of either, or a configuration file. */
 
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -12,23 +12,23 @@ import { latestCheckpoint, modelFile } from './run/run-record.js';
 import { openDataset } from './tasks/graph/storage/open-dataset.js';
 
 export interface FindRunOptions {
-  /** What opens it; starts the messages of errors. */
+  /** The command or function that opens the run; error messages begin with it. */
   readonly command?: string;
   /** `section.key=value` */
   readonly overrides?: readonly string[];
-  /** A last change of the configuration of a run over a graph. */
+  /** Changes the configuration of a run over a graph after it is loaded. */
   readonly adapt?: (config: SkeinConfig) => SkeinConfig;
-  /** Of a finished run over events, the state before the test: evaluation moves memory on. */
+  /** Whether to open a finished run over events at its best checkpoint, before the test advanced its memory. */
   readonly best?: boolean;
   /** Modules to import first, which register types for configurations; see `loadPlugins`. */
   readonly plugins?: readonly string[];
 }
 
-/** Where a run is, before anything of it is read but its configuration. */
+/** The location and configuration of a run. */
 export interface FoundRun {
   /** The directory of the run. */
   readonly directory: string;
-  /** The directory of the model: that of the run, or of one of its checkpoints. */
+  /** The directory of the model: the run's, or one of its checkpoints'. */
   readonly checkpoint: string;
   readonly config: RunConfig;
   readonly warnings: readonly string[];
@@ -40,7 +40,7 @@ export function isRunDirectory(path: string): boolean {
   return existsSync(join(path, configFile));
 }
 
-/** Whether a directory is a run over events, or a checkpoint of one. */
+/** Returns whether a directory is a run over events, or a checkpoint of one. */
 export function isEventRun(path: string): boolean {
   const given = resolve(path);
   const directory = [given, dirname(given)].find(isRunDirectory);
@@ -61,30 +61,30 @@ export async function findRun(path: string, options: FindRunOptions = {}): Promi
   const found = statSync(path, { throwIfNoEntry: false });
   if (found === undefined)
     throw new StateError(
-      `${command}: expected the directory of a run or a configuration file, got ${path}, which is not there. Look at the spelling.`,
+      `${command}: expected the directory of a run or a configuration file, got ${path}, which does not exist. Check the path.`,
     );
   if (found.isFile()) {
     const { config, warnings } = loadRunConfig(path, overrides);
     const given = resolve(await folderOf(command, path, config));
     const directory = directoryOf(command, given);
     const checkpoint = await checkpointOf(command, given, directory, best && isEventConfig(config));
-    return { directory, checkpoint, config: adapted(config, options), warnings };
+    return { directory, checkpoint, config: adaptConfig(config, options), warnings };
   }
   const given = resolve(path);
   const directory = directoryOf(command, given);
   checkRunConfig(join(directory, configFile));
   const { config, warnings } = loadRunConfig(join(directory, configFile), overrides);
   const checkpoint = await checkpointOf(command, given, directory, best && isEventConfig(config));
-  return { directory, checkpoint, config: adapted(config, options), warnings };
+  return { directory, checkpoint, config: adaptConfig(config, options), warnings };
 }
 
-/** The run that a configuration speaks of. */
+/** Returns the directory of the run, or checkpoint, of a configuration. */
 async function folderOf(command: string, path: string, config: RunConfig): Promise<string> {
   const { model_dir: model } = config.storage;
   if (isEventConfig(config)) {
     if (model !== null) return model;
     throw new StateError(
-      `${command}: expected storage.model_dir in ${path}, got none. Name the directory of the run, which training printed as "Saved in".`,
+      `${command}: expected storage.model_dir in ${path}, got none. Pass the directory of the run, which training printed as "Saved in".`,
     );
   }
   const { checkpoint_dir: chosen } = config.evaluation;
@@ -102,16 +102,16 @@ async function folderOf(command: string, path: string, config: RunConfig): Promi
   return join(directory, `model_${Math.max(...numbers)}`);
 }
 
-/** The run that a directory is, or has a checkpoint of. */
+/** Returns the run directory of `given`, which is a run or one of its checkpoints. */
 function directoryOf(command: string, given: string): string {
   const directory = [given, dirname(given)].find(isRunDirectory);
   if (directory !== undefined) return directory;
   throw new StateError(
-    `${command}: expected the directory of a run, got ${given}, which has no ${configFile}. Name what training printed as "Saved in".`,
+    `${command}: expected the directory of a run, got ${given}, which has no ${configFile}. Pass the directory that training printed as "Saved in".`,
   );
 }
 
-/** The directory of the model. */
+/** Returns the directory of the model to open. */
 async function checkpointOf(
   command: string,
   given: string,
@@ -123,7 +123,7 @@ async function checkpointOf(
   if (existsSync(join(given, modelFile))) return given;
   if (isRun && RunDirectory.isFinished(directory))
     throw new StateError(
-      `${command}: expected the final model of a finished run, got ${given} without ${modelFile}. Name one of its checkpoints, or train again with training.save_model: true.`,
+      `${command}: expected the final model of a finished run, got ${given} without ${modelFile}. Pass one of its checkpoints, or train again with training.save_model: true.`,
     );
   const latest = isRun ? await latestCheckpoint(directory) : null;
   if (latest !== null) return join(directory, latest.name);
@@ -132,6 +132,6 @@ async function checkpointOf(
   );
 }
 
-function adapted(config: RunConfig, { adapt }: FindRunOptions): RunConfig {
+function adaptConfig(config: RunConfig, { adapt }: FindRunOptions): RunConfig {
   return adapt === undefined || isEventConfig(config) ? config : adapt(config);
 }

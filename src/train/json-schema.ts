@@ -1,4 +1,4 @@
-/** The JSON Schema of all configurations: of graphs, and of event streams. `skein config --schema` prints it. */
+/** The JSON Schema of all configurations, for graphs and event streams. `skein config --schema` prints it. */
 import { modelSections, withoutEffect } from '../temporal/config/keys.js';
 import { temporalModelKinds } from '../temporal/models/registry.js';
 import { choice, section, settingsShape } from '../util/schema/fields.js';
@@ -14,7 +14,7 @@ export function configJsonSchema(): JsonSchema {
   allowIgnored(graph, ignoredKeys);
   const events = jsonSchemaOf(section({ ...runSections, ...eventSections }));
   allowIgnored(events, withoutEffect);
-  listed(events);
+  allowListedSections(events);
   (events['properties'] as Record<string, JsonSchema>)['model'] = modelSchema([generalModel]);
   return withDefinitions({
     $schema: 'https://json-schema.org/draft/2020-12/schema',
@@ -46,7 +46,7 @@ const namesKind = {
   properties: { model: { anyOf: [{ type: 'string' }, { type: 'object', required: ['kind'] }] } },
 };
 
-/** Files of a stream whose kind of model is another than `general`: a built-in one, or that of a plugin. */
+/** Returns the schema of event streams with a kind of model other than `general`: built in, or from a plugin. */
 function otherKinds(): JsonSchema {
   const { train } = eventSections;
   const events = jsonSchemaOf(section({ ...runSections, train }));
@@ -56,16 +56,16 @@ function otherKinds(): JsonSchema {
   for (const name of generalSections)
     properties[name] = {
       deprecated: true,
-      description: 'has no effect beside a model.kind other than general',
+      description: 'has no effect with a model.kind other than general',
     };
   const known = temporalModelKinds().map(({ kind }) => kind);
   properties['model'] = modelSchema(known.filter((kind) => kind !== generalModel));
   properties['plugins'] = jsonSchemaOf(pluginRecords);
-  // The defaults of train do as well.
+  // `train` is not required: it has defaults.
   return { ...events, required: ['model'] };
 }
 
-/** The section of some kinds; the name of one alone; and any other, which a plugin may bring. */
+/** Returns the schema of the section `model`: the given kinds, as a mapping or a name, and unknown kinds of plugins. */
 function modelSchema(names: readonly string[]): JsonSchema {
   const kinds = temporalModelKinds().filter(({ kind }) => names.includes(kind));
   const members = kinds.map(({ kind, doc, settings }) => {
@@ -79,11 +79,11 @@ function modelSchema(names: readonly string[]): JsonSchema {
   return { anyOf: [{ enum: [...names] }, { type: 'string', pattern }, ...members, plugin] };
 }
 
-/** Words of TGL that are read as others. */
+/** Keys of TGL that are read as other keys. */
 const readAsOthers = { no_sample: { type: 'boolean', description: 'true: strategy identity' } };
 
-/** TGL writes each of its sections as a list of one mapping; a dataset may be a name alone. */
-function listed(events: JsonSchema): void {
+/** Allows each section as a list of one mapping, as TGL writes them, and a dataset as a name. */
+function allowListedSections(events: JsonSchema): void {
   const properties = events['properties'] as Record<string, JsonSchema>;
   Object.assign(properties['sampling']['properties'] as object, readAsOthers);
   for (const name of Object.keys(modelSections))

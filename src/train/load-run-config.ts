@@ -1,4 +1,4 @@
-/** Configurations of all kinds of runs, from one file. */
+/** Loads and renders configurations of all kinds of runs. */
 
 import { readConfigFile, renderConfig } from './config/config-file.js';
 import { type ConfigFile, loadConfig, type SkeinConfig } from './config/index.js';
@@ -12,12 +12,12 @@ import {
 /** A resolved configuration of any kind of run. */
 export type RunConfig = SkeinConfig | TemporalRunConfig;
 
-/** Whether a configuration is of a stream of events. */
+/** Returns whether a configuration is for a stream of events. */
 export function isEventConfig(config: RunConfig): config is TemporalRunConfig {
   return 'modelFile' in config;
 }
 
-/** The configuration of a file, given by its path or read already; its sections tell which kind of run it is. */
+/** Loads the configuration of a file, given as its path or already read. Its sections determine the kind of run. */
 export function loadRunConfig(
   path: string | ConfigFile,
   overrides: readonly string[] = [],
@@ -26,7 +26,7 @@ export function loadRunConfig(
   return isTemporalConfig(file) ? loadTemporalConfig(file, overrides) : loadConfig(file, overrides);
 }
 
-/** The configuration as text, every default filled in. */
+/** Renders the configuration as YAML, with every default filled in. */
 export function renderRunConfig(config: RunConfig): string {
   return isEventConfig(config) ? renderTemporalConfig(config) : renderConfig(config);
 }

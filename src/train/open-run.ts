@@ -1,4 +1,4 @@
-/** A saved run, opened to be evaluated, asked or exported. Nothing in its directory is written. */
+/** Opens a saved run for evaluation, queries or export. Nothing in its directory is written. */
 import { ValueError } from '../util/errors.js';
 import { checkOptionNames } from '../util/option-names.js';
 import { type FindRunOptions, type FoundRun, findRun } from './find-run.js';
@@ -8,13 +8,13 @@ import { type OpenedGraphRun, openGraphRun } from './tasks/graph/open-graph-run.
 
 export interface OpenRunOptions extends FindRunOptions {
   readonly onWarning?: (message: string) => void;
-  /** Refuse a run over anything else. */
+  /** The required kind of run; throws for others. */
   readonly over?: 'graph' | 'events';
-  /** What to do instead, where `over` refuses a run. */
+  /** Advice in the error for a run of another kind. */
   readonly advice?: string;
 }
 
-/** `kind` says which task it is. */
+/** An opened run; `kind` distinguishes the two types. */
 export type OpenedRun = OpenedGraphRun | OpenedEventRun;
 
 /** Opens a run, one of its checkpoints, or the run of a configuration file. */

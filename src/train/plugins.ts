@@ -37,10 +37,10 @@ const registers = {
   registerMetric: metric.registerMetric,
 };
 
-/** What metrics of users extend. */
+/** Base classes of custom metrics. */
 const metrics = { RankingMetric: metric.RankingMetric, ClassificationMetric: metric.ClassificationMetric };
 
-/** What the default export of a plugin is called with. */
+/** The argument of a plugin's default export. */
 export interface PluginLibrary extends Readonly<typeof registers> {
   readonly tensor: typeof tensor;
   readonly nn: typeof nn;
@@ -63,17 +63,17 @@ interface LoadedPlugin {
 /** By path. */
 const loaded = new Map<string, LoadedPlugin>();
 
-/** Imports modules, each once; one whose file has changed since takes the place of what it was. */
+/** Imports modules, each once. A module whose file has changed is imported again and replaces the previous one. */
 export async function loadPlugins(paths: readonly string[], command = 'loadPlugins'): Promise<void> {
   for (const given of paths) await loadPlugin(command, resolve(given));
 }
 
-/** The paths of the modules that were imported. */
+/** Returns the paths of the imported modules. */
 export function loadedPlugins(): string[] {
   return [...loaded.keys()];
 }
 
-/** The module that a kind of model came from; null when it is built in, or was registered by a program. */
+/** Returns the module that registered a kind of model; null if it is built in or was registered by a program. */
 export function pluginOf(kind: string): PluginRecord | null {
   for (const { record, names } of loaded.values()) if (names.includes(`model.kind ${kind}`)) return record;
   return null;
@@ -95,10 +95,10 @@ function valuesIn(value: unknown, key = ''): string[] {
   // One registry has the optimisers of all keys.
   if (typeof value === 'string')
     return [`${key.replace(/.*optimizer\.type$/, 'model.dense_optimizer.type')} ${value}`];
-  if (Array.isArray(value)) return value.flatMap((part) => valuesIn(part, key));
+  if (Array.isArray(value)) return value.flatMap((item) => valuesIn(item, key));
   if (typeof value !== 'object' || value === null) return [];
-  return Object.entries(value).flatMap(([name, part]) =>
-    valuesIn(part, key === '' ? name : `${key}.${name}`),
+  return Object.entries(value).flatMap(([name, item]) =>
+    valuesIn(item, key === '' ? name : `${key}.${name}`),
   );
 }
 
@@ -117,19 +117,19 @@ async function loadPlugin(command: string, path: string): Promise<void> {
     for (const undo of remove) undo();
     throw error;
   } finally {
-    // How the command ends is its own affair: a plugin that cannot go on throws.
+    // A plugin reports failure by throwing and must not change the exit code of the command.
     process.exitCode = exitCode;
   }
   const names = registeredNames().filter((name) => !known.has(name));
   if (names.length === 0)
     throw new ValueError(
-      `${command}: expected a plugin that registers a part of a model, got ${path}, which registers none. Export a function by default and call registerDecoder, registerTemporalModel or another of its argument; what is registered with another copy of Skein is not seen.`,
+      `${command}: expected a plugin that registers a type or a kind of model, got ${path}, which registers none. Export a default function and call registerDecoder, registerTemporalModel or another function of its argument; registrations in another copy of Skein have no effect.`,
     );
   loaded.set(path, { record: { path, sha256 }, names, remove });
 }
 
-/** The same functions, which remember how to undo what they do. */
-function remembering(remove: (() => void)[]): typeof registers {
+/** Returns the register functions, wrapped to append the function that undoes each registration to `remove`. */
+function recordingRegisters(remove: (() => void)[]): typeof registers {
   const wrapped = Object.entries(registers).map(([name, register]) => [
     name,
     (record: never): (() => void) => {
@@ -143,9 +143,9 @@ function remembering(remove: (() => void)[]): typeof registers {
 
 function checksum(command: string, path: string): string {
   try {
-    // Reading a pipe or a device would never end.
+    // Reading a pipe or a device might never end.
     if (!statSync(path).isFile())
-      throw new StorageError(`${command}: expected a file for --plugin, got ${path}, which is none.`, {
+      throw new StorageError(`${command}: expected a file for --plugin, got ${path}, which is not a file.`, {
         path,
       });
     return createHash('sha256').update(readFileSync(path)).digest('hex');
@@ -164,7 +164,7 @@ async function importPlugin(
   sha256: string,
   remove: (() => void)[],
 ): Promise<void> {
-  // The checksum makes a changed file another module.
+  // With the checksum in its URL, a changed file is a new module.
   const address = `${pathToFileURL(path).href}?sha256=${sha256}`;
   let start: unknown;
   try {
@@ -179,46 +179,46 @@ async function importPlugin(
       { cause: error },
     );
   }
-  // Without one, the module must have registered its kinds itself.
+  // A module without a default export registers its types on import.
   if (start === undefined) return;
   if (typeof start !== 'function')
     throw new ValueError(expected(command, 'a function', `the default export of ${path}`, start));
   const library = { tensor, nn, graph, gnn, storage, temporal, metrics, settings };
   try {
-    const given = { ...remembering(remove), ...library } satisfies PluginLibrary;
+    const given = { ...recordingRegisters(remove), ...library } satisfies PluginLibrary;
     await settled(command, path, Promise.resolve((start as (library: PluginLibrary) => unknown)(given)));
   } catch (error) {
     if (error instanceof SkeinError) throw error;
     const message = error instanceof Error ? error.message : String(error);
     throw new ValueError(
-      `${command}: expected a plugin that runs, got ${path}, which fails${placeIn(error, sha256)}: ${message}`,
+      `${command}: expected a plugin that runs, got ${path}, which fails${lineIn(error, sha256)}: ${message}`,
       {},
       { cause: error },
     );
   }
 }
 
-/** Where in the module an error was made: ` in line 3`. */
-function placeIn(error: unknown, sha256: string): string {
+/** Returns the line of the module in which an error was thrown: ` in line 3`. */
+function lineIn(error: unknown, sha256: string): string {
   const stack = error instanceof Error ? (error.stack ?? '') : '';
   const line = new RegExp(`${sha256}:(\\d+):\\d+`).exec(stack)?.[1];
   return line === undefined ? '' : ` in line ${line}`;
 }
 
-/** What a module awaits may never come: Node.js would end in silence once nothing else is left to do. */
+/** Awaits the work of a module. Throws if it never settles: Node.js would otherwise exit silently when nothing is pending. */
 async function settled(command: string, path: string, work: Promise<unknown>): Promise<unknown> {
   let end = (): void => undefined;
-  const idle = new Promise<never>((_, reject) => {
+  const unsettled = new Promise<never>((_, reject) => {
     end = () =>
       reject(
         new ValueError(
-          `${command}: expected a plugin that ends, got ${path}, which awaits something that never comes. Look at its await and at what its default export returns.`,
+          `${command}: expected a plugin that finishes loading, got ${path}, which awaits a promise that never settles. Check its top-level await and the promise that its default export returns.`,
         ),
       );
   });
   process.once('beforeExit', end);
   try {
-    return await Promise.race([work, idle]);
+    return await Promise.race([work, unsettled]);
   } finally {
     process.off('beforeExit', end);
   }

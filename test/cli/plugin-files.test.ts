@@ -18,7 +18,7 @@ describe('a plugin that never ends', () => {
     writeFileSync(join(folder, name), text);
     const { code, err } = train(name);
     expect(err).toContain(
-      `train: expected a plugin that ends, got ${join(folder, name)}, which awaits something`,
+      `train: expected a plugin that finishes loading, got ${join(folder, name)}, which awaits a promise`,
     );
     expect(code).toBe(2);
   });
@@ -29,7 +29,7 @@ test.skipIf(process.platform === 'win32')('a pipe, a device and a folder', () =>
   expect(shell('mkfifo pipe.mjs', folder).code).toBe(0);
   for (const path of [pipe, '/dev/zero', folder]) {
     const { code, err } = train(path);
-    expect(err).toContain(`train: expected a file for --plugin, got ${path}, which is none.`);
+    expect(err).toContain(`train: expected a file for --plugin, got ${path}, which is not a file.`);
     expect(code).toBe(2);
   }
 });

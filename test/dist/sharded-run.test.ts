@@ -354,20 +354,20 @@ describe.skipIf(!hasMpi)(`the whole graph on several workers${withoutMpi}`, () =
     const [edges, labels] = [randomRows(84, 300, 0), nodeData.labels];
     const otherEdges = writeDataset(folder(), { ...nodeData, train: edges.map((id) => (id + 1) % 84) });
     await expect(using(await cut(otherEdges))).rejects.toThrow(
-      /^distributed\.partition_dir: expected partitions of .* as this run reads it, got others, which differ in edges\/train_edges\.bin/,
+      /^distributed\.partition_dir: expected partitions of .* as this run reads it, got partitions that differ in edges\/train_edges\.bin/,
     );
     const otherLabels = writeDataset(folder(), {
       ...{ ...nodeData, train: edges },
       labels: labels.map((label, v) => (v === 5 ? (label + 1) % 3 : label)),
     });
     const dir = await cut(otherLabels);
-    await expect(using(dir)).rejects.toThrow(/which differ in nodes\/labels\.bin/);
+    await expect(using(dir)).rejects.toThrow(/that differ in nodes\/labels\.bin/);
     // Partitions of DGL and of older versions do not state their source.
     const json = join(dir, 'graph.json');
     const { checksum: _, source: __, ...rest } = JSON.parse(readFileSync(json, 'utf8'));
     writeFileSync(json, JSON.stringify(rest));
     await expect(using(dir)).rejects.toThrow(
-      /^distributed\.partition_dir: expected \d train nodes of class \d, as the dataset has, got \d/,
+      /^distributed\.partition_dir: expected \d train nodes of class \d, as in the dataset, got \d/,
     );
     await using(await cut(plain));
   });

@@ -270,7 +270,7 @@ test('TGL’s sections beside another kind are warned about, and a finished run 
   const { config, warnings } = loadTemporalConfig(file, overrides);
   expect(warnings).toEqual([
     ...['sampling', 'memory', 'gnn'].map((name) => `${name}: has no effect, model.kind is edge_bank.`),
-    'train.epoch: has no effect, edge_bank goes through the training events once.',
+    'train.epoch: has no effect, edge_bank makes one pass over the training events.',
   ]);
   expect(config.model).toMatchObject({ kind: 'edge_bank', options: { window: 0, window_share: 0 } });
   expect((await temporalRun(file, overrides)).epochs).toBe(1);
@@ -294,7 +294,7 @@ describe('refused by name, before anything is written:', () => {
       ['--model.kind=tgnc'],
       /expected one of general, .* for model\.kind, got "tgnc"\. Did you mean tgcn\?/,
     ],
-    ['a kind from nowhere', 'tgcn', ['--model.kind=zzzzzz'], /--plugin, or from registerTemporalModel/],
+    ['an unknown kind', 'tgcn', ['--model.kind=zzzzzz'], /--plugin, or with registerTemporalModel/],
     ['an unknown option', 'tgcn', ['--model.dim_uot=3'], /model\.dim_uot. Did you mean model\.dim_out\?/],
     [
       'an option of another type',
@@ -307,7 +307,7 @@ describe('refused by name, before anything is written:', () => {
       'options of general',
       'general',
       ['--model.dim_out=3'],
-      /got model\.dim_out\. Move it there, or name another kind/,
+      /got model\.dim_out\. Move it there, or set another kind/,
     ],
     ['a wrong key of train', 'tgcn', ['--train.epohc=3'], /Did you mean train\.epoch\?/],
     [
@@ -320,7 +320,7 @@ describe('refused by name, before anything is written:', () => {
       'workers',
       'gconv_gru',
       ['--distributed={}'],
-      /no workers for model\.kind gconv_gru, got "run -n" or a section distributed/,
+      /a single process for model\.kind gconv_gru, got "run -n" or a section distributed/,
     ],
     ['too few nodes', 'evolve_gcn', ['--model.dim_out=64'], /at most 26, the number of nodes, .* got 64/],
     ['two windows', 'edge_bank', ['--model.window=3'], /model\.window or model\.window_share, got both/],
@@ -332,7 +332,7 @@ test('another model is refused when a run is resumed', async () => {
   await temporalRun(file, ['--train.epoch=1']);
   const again = temporalRun(file, ['--training.resume_training=true', '--model.dim_out=4']);
   await expect(again).rejects.toThrow(StateError);
-  await expect(again).rejects.toThrow(/model that it was trained as, got another: model\.dim_out/);
+  await expect(again).rejects.toThrow(/model that was trained, got a different one: model\.dim_out/);
 });
 
 test('labels learn from the embeddings of a model over snapshots', async () => {

@@ -104,7 +104,7 @@ describe('labels of a run', () => {
   it('are refused where the stream has none, before training', async () => {
     writeFileSync(join(folder, 'plain.txt'), '0 1 1\n1 2 2\n2 3 3\n');
     const run = train('none', { epochs: 2 }, { path: join(folder, 'plain.txt') });
-    await expect(run).rejects.toThrow(/stream with labels of events for labels.epochs 2, got plain/);
+    await expect(run).rejects.toThrow(/stream with event labels for labels.epochs 2, got plain/);
   });
 });
 

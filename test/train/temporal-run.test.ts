@@ -195,14 +195,14 @@ describe('check 20: what a run leaves behind', () => {
       /expected 1 for training\.random_seed, with which it was trained, got 9\./,
     );
     expect(await refused(given, ['--memory.dim_out=16', '--sampling.neighbor=[5]'])).toMatch(
-      /got another: sampling\.neighbor \[5\] in place of \[4\], memory\.dim_out 16 in place of 8\. Use/,
+      /got a different one: sampling\.neighbor \[5\] in place of \[4\], memory\.dim_out 16 in place of 8\. Use/,
     );
     for (const change of ['--memory.dim_out=16', '--sampling.neighbor=[5]', '--gnn.att_head=1'])
-      expect(await refused(given, [change])).toMatch(/expected the model that it was trained as/);
-    expect(await refused(given, ['--memory.type=none'])).toMatch(/expected the model that it was trained as/);
+      expect(await refused(given, [change])).toMatch(/expected the model that was trained/);
+    expect(await refused(given, ['--memory.type=none'])).toMatch(/expected the model that was trained/);
     for (const change of ['--train.batch_size=40', '--train.reorder=1', '--training.negatives=2'])
       expect(await refused(given, [change])).toMatch(
-        /expected the batches of the epoch that it was saved in, got others: \S+ \d in place of|batch_size 40 in/,
+        /expected the batches of the epoch in which it was saved, got different ones: \S+ \d in place of|batch_size 40 in/,
       );
     expect(await temporalState(given.at, 'last')).toEqual(before);
     expect(written()).toEqual(kept);

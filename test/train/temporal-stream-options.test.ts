@@ -27,7 +27,7 @@ describe('dataset', () => {
     const plain = join(folder, 'plain.txt');
     writeFileSync(plain, '1 2 10\n2 3 20\n');
     await expect(open({ path: plain, types_as_features: true })).rejects.toThrow(
-      'dataset.types_as_features: expected events with a type',
+      'dataset.types_as_features: expected events with types',
     );
   });
 

@@ -52,7 +52,7 @@ export class ProgressReporter extends Reporter {
   #epoch = 0;
   #total = 0;
   #done = 0;
-  /** Items done before this process resumed the epoch; they do not count in its rate. */
+  /** Items done before this process resumed the epoch; excluded from its rate. */
   #earlier = 0;
   #lossSum = 0;
   #lossItems = 0;

@@ -5,7 +5,7 @@ import { ProgressReporter } from './progress-reporter.js';
 import { renderProgress, StatusLine } from './status-line.js';
 import { canRedraw, hasColors } from './terminal.js';
 
-/** What a terminal shows in the end: of each line, what was drawn after it was last erased. */
+/** Returns the final content of a terminal: for each line, the text drawn after it was last erased. */
 function screen(text: string): (string | undefined)[] {
   return text.split('\n').map((line) => line.split('\r\x1b[K').at(-1));
 }

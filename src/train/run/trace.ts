@@ -33,7 +33,7 @@ export class TraceWriter {
 
   add({ stage, start, duration, lane = stage, details }: TraceSpan): void {
     const row = this.#lane(lane);
-    // Microseconds; the clock is no finer than a thousandth of one.
+    // Microseconds; the clock resolves at most a thousandth of one.
     const micro = (milliseconds: number): number => Math.round(milliseconds * 1e6) / 1e3;
     this.#event({
       name: stage,

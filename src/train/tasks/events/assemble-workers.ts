@@ -1,7 +1,8 @@
 /**
- * The same for one of several workers. `exact`: batches are cut into a fixed number of chunks, so that every bit is the same
- * for any number of workers that divides it; judging needs no chunks, since a score depends on its own rows alone.
- * `stale_cache` and `local` trade that for fewer messages: events go to the worker that has their state.
+ * Assembles a temporal run on one of several workers. With consistency `exact`, batches are divided into a fixed number of
+ * chunks, so that any number of workers that divides it gives the same bits; evaluation needs no chunks, because a score
+ * depends on its own rows alone. `stale_cache` and `local` trade this for fewer messages: events go to the worker that holds
+ * their state.
  */
 import {
   type Communicator,
@@ -26,14 +27,14 @@ import { partitionTemporal } from '../../../temporal/partition/partition-tempora
 import { ConfigError, expected, InternalError, markCollective } from '../../../util/errors.js';
 import { defaultDistributed } from '../../config/schema-distributed.js';
 import type { DistributedConfig } from '../../config/types.js';
-import { partsOf, runtimeOptions, type TemporalAssembly } from './assemble.js';
+import { createComponents, runtimeOptions, type TemporalAssembly } from './assemble.js';
 import type { OpenedStream } from './open-stream.js';
 import type { TemporalRunConfig } from './run-config.js';
 
-/** How workers share out events and state. */
-interface Sharing {
+/** The division of events among workers, and the store of their state. */
+interface WorkDivision {
   readonly train: Division;
-  readonly judge: Division;
+  readonly evaluation: Division;
   readonly store: StoreFactory;
 }
 
@@ -42,17 +43,17 @@ export function assembleWorkers(
   stream: OpenedStream,
   { comm }: WorkerGroup,
 ): TemporalAssembly<WorkerBatch> {
-  const sharing = sharingOf(config, stream, comm);
-  const { made, mailbox, optimizer, loaderOptions } = partsOf(config, stream, sharing.store);
+  const divided = divideWork(config, stream, comm);
+  const { made, mailbox, optimizer, loaderOptions } = createComponents(config, stream, divided.store);
   if ('steps' in made) throw new InternalError(`workers for a model of kind ${config.model.kind}`);
   const { model, state } = made;
   const mail = state instanceof MailboxState ? state.mailOptions : {};
-  const loader = (part: StreamSplit | null): WorkerLoader => {
-    const { graph, ...options } = loaderOptions(part);
+  const loader = (split: StreamSplit | null): WorkerLoader => {
+    const { graph, ...options } = loaderOptions(split);
     return new WorkerLoader(graph, {
       ...options,
       comm,
-      division: part === 'train' ? sharing.train : sharing.judge,
+      division: split === 'train' ? divided.train : divided.evaluation,
     });
   };
   return {
@@ -66,75 +67,79 @@ export function assembleWorkers(
   };
 }
 
-function sharingOf({ distributed }: TemporalRunConfig, stream: OpenedStream, comm: Communicator): Sharing {
+function divideWork(
+  { distributed }: TemporalRunConfig,
+  stream: OpenedStream,
+  comm: Communicator,
+): WorkDivision {
   const { temporal, partition_algorithm } = distributed ?? defaultDistributed();
   switch (temporal.consistency) {
     case 'exact':
-      return exactSharing(stream, comm, temporal.chunks);
+      return divideExactly(stream, comm, temporal.chunks);
     case 'stale_cache':
-      return staleSharing(stream, comm, temporal);
+      return divideWithReplicas(stream, comm, temporal);
     case 'local':
-      return localSharing(stream, comm, partition_algorithm);
+      return divideLocally(stream, comm, partition_algorithm);
   }
 }
 
-/** Refuses chunks that workers cannot share, before anything is made. */
+/** Throws if the chunks cannot be divided among the workers. */
 export function checkChunks({ distributed }: TemporalRunConfig, workers: number): void {
   const { consistency, chunks } = (distributed ?? defaultDistributed()).temporal;
   if (consistency !== 'exact') return;
-  const refuse = (what: string, advice: string): never => {
+  const reject = (what: string, advice: string): never => {
     throw new ConfigError(expected('train', what, 'distributed.temporal.chunks', chunks, advice));
   };
-  // Gradients are added in a tree that branches in two.
-  if (2 ** Math.round(Math.log2(chunks)) !== chunks) refuse('a power of two', 'Use 1, 2, 4, 8 or 16.');
+  // Gradients are added in a binary tree.
+  if (2 ** Math.round(Math.log2(chunks)) !== chunks) reject('a power of two', 'Use 1, 2, 4, 8 or 16.');
   if (chunks % workers !== 0)
-    refuse(`a multiple of the ${workers} workers`, 'Take 1, 2, 4 or 8 workers; chunks are a power of two.');
+    reject(`a multiple of the ${workers} workers`, 'Use 1, 2, 4 or 8 workers; chunks are a power of two.');
 }
 
-function exactSharing({ graph }: OpenedStream, comm: Communicator, chunks: number): Sharing {
+function divideExactly({ graph }: OpenedStream, comm: Communicator, chunks: number): WorkDivision {
   const owners = NodeOwners.roundRobin(graph.numNodes, comm.size);
   return {
     train: divideByPosition(chunks, comm.size),
-    judge: divideByPosition(comm.size, comm.size),
+    evaluation: divideByPosition(comm.size, comm.size),
     store: (sizes, combine) => new DistributedStore(sizes, combine, { comm, owners }),
   };
 }
 
-/** The busiest nodes are on every worker, so that most events need no row of another. */
-function staleSharing(
+/** Divides events by partitions. Nodes with the most events are replicated, so that most events need no remote row. */
+function divideWithReplicas(
   stream: OpenedStream,
   comm: Communicator,
   { cosine_threshold, max_skip, shared_nodes }: DistributedConfig['temporal'],
-): Sharing {
-  const { owners, division, sharedNodes } = byParts(stream, comm, 'speed', shared_nodes);
+): WorkDivision {
+  const { owners, division, sharedNodes } = divideByPartitions(stream, comm, 'speed', shared_nodes);
   const settings = { sharedNodes, minDistance: cosine_threshold, maxSkip: max_skip };
   return {
-    ...{ train: division, judge: division },
+    ...{ train: division, evaluation: division },
     store: (sizes, combine) => new ReplicaStore(sizes, combine, { comm, owners, ...settings }),
   };
 }
 
-function localSharing(
+function divideLocally(
   stream: OpenedStream,
   comm: Communicator,
   algorithm: DistributedConfig['partition_algorithm'],
-): Sharing {
+): WorkDivision {
   const algo = streamPartitioner(algorithm);
   if (algo === null)
     throw markCollective(
       new ConfigError(
-        `distributed.partition_algorithm: expected one that cuts streams of events beside distributed.temporal.consistency local, got ${algorithm}. Use speed.`,
+        `distributed.partition_algorithm: expected an algorithm that partitions event streams with distributed.temporal.consistency local, got ${algorithm}. Use speed.`,
       ),
     );
-  const { owners, division } = byParts(stream, comm, algo, 0);
+  const { owners, division } = divideByPartitions(stream, comm, algo, 0);
   return {
-    ...{ train: division, judge: division },
+    ...{ train: division, evaluation: division },
     store: (sizes, combine) => new SeparateStore(sizes, combine, { comm, owners }),
   };
 }
 
-/** Events and nodes by parts of the training events, which every worker makes for itself: they are the same. */
-function byParts(
+/** Divides events and nodes by a partitioning of the training events. Every worker computes the same partitioning. */
+function divideByPartitions(
   { graph, split }: OpenedStream,
   comm: Communicator,
   algo: PartitionAlgorithm,

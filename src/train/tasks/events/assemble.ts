@@ -1,4 +1,4 @@
-/** From a configuration and its stream to what trains and evaluates: model, state, loaders, steps. */
+/** Assembles a temporal run from its configuration and stream: model, state, loaders and training steps. */
 import type { TemporalGraph } from '../../../graph/index.js';
 import { Adam, type Module } from '../../../nn/index.js';
 import { TemporalNeighborSampler } from '../../../sample/index.js';
@@ -19,20 +19,20 @@ import type { BatchNeeds, MadeTemporalModel } from '../../../temporal/models/mod
 import type { EventBatch, ScoringSteps, TemporalBatches, TemporalSteps } from '../../../temporal/steps.js';
 import { manualSeed } from '../../../tensor/index.js';
 import { StateError } from '../../../util/errors.js';
-import { placeOf, requiredKind } from './model-kind.js';
+import { modelContext, requiredKind } from './model-kind.js';
 import type { OpenedStream } from './open-stream.js';
 import type { TemporalRunConfig } from './run-config.js';
 
-/** A checkpoint is one file, which ends at 4 GiB; a part is left for parameters. */
+/** A checkpoint is one file of at most 4 GiB; the rest is for parameters. */
 const mostStateBytes = 3.75 * 2 ** 30;
 
-/** What trains and evaluates in batches of kind B: this process alone, or one of several workers. */
+/** The components that train and evaluate in batches of type B, in a single process or on one of several workers. */
 export interface TemporalAssembly<B extends EventBatch = EventBatch> {
-  /** `dimOut` is the width of embeddings, where the kind of model has them. */
+  /** `dimOut` is the width of embeddings, if the kind of model has them. */
   readonly model: Module & { readonly dimOut?: number };
-  /** What events change; null where they change nothing. */
+  /** The state that events update; null for models without state. */
   readonly state: TemporalState | null;
-  /** The state where it is memory and mail, else null. */
+  /** The state if it is node memory and mail, otherwise null. */
   readonly mailbox: SharedMailBox | null;
   /** Null for models without parameters. */
   readonly optimizer: Adam | null;
@@ -42,16 +42,16 @@ export interface TemporalAssembly<B extends EventBatch = EventBatch> {
   readonly wholeStream: TemporalBatches<B>;
 }
 
-/** That of this process alone. */
+/** The assembly of a run in a single process. */
 export interface PlainAssembly extends TemporalAssembly<TemporalBatch> {
   readonly runtime: ScoringSteps;
   readonly needs: BatchNeeds;
 }
 
 export function assembleTemporal(config: TemporalRunConfig, stream: OpenedStream): PlainAssembly {
-  const { made, mailbox, optimizer, loaderOptions } = partsOf(config, stream);
-  const loader = (part: StreamSplit | null): TemporalLoader => {
-    const { graph, ...options } = loaderOptions(part);
+  const { made, mailbox, optimizer, loaderOptions } = createComponents(config, stream);
+  const loader = (split: StreamSplit | null): TemporalLoader => {
+    const { graph, ...options } = loaderOptions(split);
     return new TemporalLoader(graph, options);
   };
   const { model, state, needs } = made;
@@ -69,25 +69,25 @@ function stepsOf(config: TemporalRunConfig, made: MadeTemporalModel, optimizer: 
   return new TemporalRuntime({ ...runtimeOptions(config), model, state, optimizer });
 }
 
-/** What an assembly is made of, however many workers there are. */
-export interface AssemblyParts {
+/** The components of an assembly that do not depend on the number of workers. */
+export interface AssemblyComponents {
   readonly made: MadeTemporalModel;
   readonly mailbox: SharedMailBox | null;
   readonly optimizer: Adam | null;
-  /** Of a part; null: of the whole stream. */
-  loaderOptions(part: StreamSplit | null): TemporalLoaderOptions & { readonly graph: TemporalGraph };
+  /** Returns the loader options of a split, or of the whole stream for null. */
+  loaderOptions(split: StreamSplit | null): TemporalLoaderOptions & { readonly graph: TemporalGraph };
 }
 
-/** @param store where memory and mail lie; in this process by default. */
-export function partsOf(
+/** @param store creates the store of node memory and mail; default: in this process. */
+export function createComponents(
   config: TemporalRunConfig,
   stream: OpenedStream,
   store?: StoreFactory,
-): AssemblyParts {
+): AssemblyComponents {
   const { model, training } = config;
   manualSeed(training.random_seed);
   const made = requiredKind('train', config).make({
-    ...placeOf(config, stream),
+    ...modelContext(config, stream),
     ...(store === undefined ? {} : { store }),
   });
   checkStateSize(made.state, stream.graph);
@@ -112,7 +112,7 @@ function checkStateSize(state: TemporalState | null, graph: TemporalGraph): void
       ? 'Lower memory.dim_out or memory.mailbox_size, or number nodes without gaps.'
       : 'Lower the widths of the model, or number nodes without gaps.';
   throw new StateError(
-    `${state instanceof MailboxState ? 'memory' : 'model'}: expected at most ${most} GiB of state, which a checkpoint can hold, got ${got} GiB for ${graph.numNodes} nodes. ${advice}`,
+    `${state instanceof MailboxState ? 'memory' : 'model'}: expected at most ${most} GiB of state, the limit of a checkpoint, got ${got} GiB for ${graph.numNodes} nodes. ${advice}`,
   );
 }
 
@@ -120,7 +120,7 @@ function loaderOptionsOf(
   config: TemporalRunConfig,
   stream: OpenedStream,
   needs: BatchNeeds,
-): AssemblyParts['loaderOptions'] {
+): AssemblyComponents['loaderOptions'] {
   const { model, training, evaluation } = config;
   const { graph, trainGraph, rows, split } = stream;
   const seed = training.random_seed;
@@ -129,40 +129,40 @@ function loaderOptionsOf(
       ...{ strategy, seed, pool, trainEnd: split.trainEnd },
       ...(strategy === 'all' ? {} : { amount }),
     });
-  // Training knows nothing of destinations that come later or are held out.
-  const trained = rows.train.map((row) => graph.dst[row]);
-  const forTraining = negatives('random', training.negatives, trained);
-  const forJudging = negatives(evaluation.negatives, evaluation.amount, stream.data.dstPool);
+  // Training negatives exclude destinations that occur later or are held out.
+  const trainDestinations = rows.train.map((row) => graph.dst[row]);
+  const forTraining = negatives('random', training.negatives, trainDestinations);
+  const forEvaluation = negatives(evaluation.negatives, evaluation.amount, stream.data.dstPool);
   const { train } = model;
   const { mailbox = null, windowOf, pairDepth = 0 } = needs;
   const common = {
     ...{ mailbox, tieGroups: training.tie_groups, recycle: true },
     ...(windowOf === undefined ? {} : { windowOf }),
   };
-  return (part) => {
-    if (part === null)
+  return (name) => {
+    if (name === null)
       return { ...common, graph, sampler: samplerOf(config, needs, graph), batchSize: train.batch_size };
-    const source = part === 'train' ? forTraining : forJudging;
+    const source = name === 'train' ? forTraining : forEvaluation;
     const evalSize = evaluation.batch_size === -1 ? train.batch_size : evaluation.batch_size;
     return {
       ...common,
-      graph: part === 'train' ? trainGraph : graph,
-      sampler: samplerOf(config, needs, part === 'train' ? trainGraph : graph),
+      graph: name === 'train' ? trainGraph : graph,
+      sampler: samplerOf(config, needs, name === 'train' ? trainGraph : graph),
       negatives: {
         amount: source.amount,
         draw: (eventRows, { epoch }) =>
-          source.drawFor(eventRows, { split: part, epoch: part === 'train' ? epoch : 0 }),
+          source.drawFor(eventRows, { split: name, epoch: name === 'train' ? epoch : 0 }),
       },
-      rows: rows[part],
-      batchSize: part === 'train' ? train.batch_size : evalSize,
-      chunks: part === 'train' ? train.reorder : 1,
+      rows: rows[name],
+      batchSize: name === 'train' ? train.batch_size : evalSize,
+      chunks: name === 'train' ? train.reorder : 1,
       pairDepth,
       seed,
     };
   };
 }
 
-/** The sampler that a model needs, on any stream. */
+/** Returns the sampler that a model needs, for a given stream. */
 export function samplerOf(
   { training }: TemporalRunConfig,
   { neighbors = { fanouts: [], strategy: 'identity' } }: BatchNeeds,

@@ -1,4 +1,4 @@
-/** docs/temporal.md and the examples against the tables that implement them: keys, defaults, keys without effect. */
+/** Checks docs/temporal.md and the examples against the schema: keys, defaults, keys without effect. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
@@ -35,7 +35,7 @@ it('docs/temporal.md names the keys without effect', () => {
   for (const { key } of withoutEffect) expect(text).toContain(`\`${key}\``);
 });
 
-it('the examples are read without a warning', () => {
+it('the examples load without warnings', () => {
   const folder = fileURLToPath(new URL('../../../../examples/', import.meta.url));
   const files = readdirSync(folder).filter((name) => /\.yaml$/.test(name) && isTemporalConfig(folder + name));
   expect(files.length).toBeGreaterThanOrEqual(5);

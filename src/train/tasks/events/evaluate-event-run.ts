@@ -1,7 +1,7 @@
 /**
- * Metrics of a saved run on one of its splits. Memory must stand where the split begins. The state that was saved after the
- * best validation stands before the test events, so that the test gives what training gave, bit for bit. From any other
- * state memory is computed again, with the saved model, from all events before the split.
+ * Evaluation of a saved run on one of its splits. Node memory must be that of the beginning of the split. The checkpoint
+ * after the best validation holds the memory before the test events, so testing it gives the same bits as training did.
+ * From any other checkpoint, memory is recomputed with the saved model from all events before the split.
  */
 import { StateError } from '../../../util/errors.js';
 import type { Metrics } from '../../task.js';
@@ -11,26 +11,26 @@ import type { OpenedEventRun } from './open-event-run.js';
 
 export interface EvaluatedRun {
   readonly metrics: Metrics;
-  /** Whether memory was computed again. */
+  /** Whether node memory was recomputed. */
   readonly replayed: boolean;
 }
 
 export async function evaluateEventRun(
   { parts, stream, record }: OpenedEventRun,
-  part: 'validation' | 'test',
+  split: 'validation' | 'test',
   onProgress?: (done: number, total: number) => void,
 ): Promise<EvaluatedRun> {
-  if (stream.rows[part].length === 0)
+  if (stream.rows[split].length === 0)
     throw new StateError(
-      `eval: expected events in the ${part} part, got none. Change dataset.train_share and dataset.validation_share in a new run.`,
+      `eval: expected events in the ${split} split, got none. Change dataset.train_share and dataset.validation_share in a new run.`,
     );
   const { state, runtime, loaders } = parts;
   const replayed =
-    state !== null && !(part === 'test' && (record.state as unknown as EventState).stage === 'validated');
+    state !== null && !(split === 'test' && (record.state as unknown as EventState).stage === 'validated');
   if (replayed) {
     state.reset();
-    for (const earlier of part === 'test' ? (['train', 'validation'] as const) : (['train'] as const))
+    for (const earlier of split === 'test' ? (['train', 'validation'] as const) : (['train'] as const))
       for await (const batch of loaders[earlier].epoch(0)) runtime.observe(batch);
   }
-  return { metrics: await evaluateEvents(parts, part, stream.split.isNew, onProgress), replayed };
+  return { metrics: await evaluateEvents(parts, split, stream.split.isNew, onProgress), replayed };
 }

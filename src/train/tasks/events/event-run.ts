@@ -1,4 +1,4 @@
-/** A run over a stream of events, from its configuration: the stream, what is checked before it, and the task. */
+/** Prepares a run over a stream of events from its configuration: checks, the stream and the plan of the run. */
 import { resolve } from 'node:path';
 import type { WorkerGroup } from '../../../dist/index.js';
 import type { Output } from '../../run/index.js';
@@ -11,7 +11,7 @@ import { checkEventRecord, eventIdentity } from './check-record.js';
 import { EventTask } from './event-task.js';
 import { checkAbilities, checkModelOptions, epochsOf, withPlugin } from './model-kind.js';
 import { type OpenedStream, openStream } from './open-stream.js';
-import { ranksMatter, renderTemporalConfig, type TemporalRunConfig } from './run-config.js';
+import { hasRanks, renderTemporalConfig, type TemporalRunConfig } from './run-config.js';
 import { checkLabels, trainRunLabels } from './run-labels.js';
 import { streamWarnings } from './stream-warnings.js';
 
@@ -20,7 +20,7 @@ interface EventRunContext {
   readonly output: Output;
 }
 
-/** Collective. Opens the stream and refuses what cannot be trained. */
+/** Opens the stream and throws for a configuration that cannot be trained. Collective. */
 export async function prepareEventRun(
   given: TemporalRunConfig,
   { group, output }: EventRunContext,
@@ -28,7 +28,7 @@ export async function prepareEventRun(
   const config = await group.onEveryRank(() => withPlugin('train', withWorkers(given)));
   await group.onEveryRank(() => checkAbilities(config));
   if (config.distributed !== null) await group.onEveryRank(() => checkChunks(config, group.size));
-  const stream = await openForAll(config, group);
+  const stream = await openOnEveryRank(config, group);
   for (const warning of streamWarnings(config, stream)) output.warn(warning);
   const { graph, rows } = stream;
   return {
@@ -37,7 +37,7 @@ export async function prepareEventRun(
       level: config.storage.log_level,
       parent: 'runs',
       resume: config.training.resume_training,
-      resolved: (path) => renderTemporalConfig(located(config, path)),
+      resolved: (path) => renderTemporalConfig(withAbsolutePaths(config, path)),
     },
     details: {
       dataset: { name: stream.data.name, num_nodes: graph.numNodes, num_events: graph.numEvents },
@@ -76,7 +76,7 @@ function eventPlan(config: TemporalRunConfig, stream: OpenedStream, group: Worke
           : new EventTask({ parts: assembleWorkers(config, stream, group), isNew, timings }),
       );
     },
-    shown: () => ['ap', 'auc', ...(ranksMatter(config) ? ['mrr'] : []), 'new_node_ap', 'new_node_auc'],
+    shown: () => ['ap', 'auc', ...(hasRanks(config) ? ['mrr'] : []), 'new_node_ap', 'new_node_auc'],
     ...(config.labels.epochs === 0
       ? {}
       : { finish: (context) => learnLabels(config, stream, group, context) }),
@@ -92,18 +92,18 @@ async function learnLabels(
   const { parts } = task as EventTask;
   const labels = await trainRunLabels(config, stream, parts, group.isRoot ? run.path : null, stop);
   if (labels === null) return null;
-  for (const part of ['validation', 'test'] as const) {
-    run.record({ event: 'eval', set: `${part} labels`, epoch: labels.epoch, ...labels[part] });
-    output.event('eval', { set: `${part} labels`, epoch: labels.epoch, ...labels[part] });
-    const cells = Object.entries(labels[part]).map(([name, value]) => metricCell(name, value));
-    say(`${part} labels  ${cells.join('  ')}`);
+  for (const split of ['validation', 'test'] as const) {
+    run.record({ event: 'eval', set: `${split} labels`, epoch: labels.epoch, ...labels[split] });
+    output.event('eval', { set: `${split} labels`, epoch: labels.epoch, ...labels[split] });
+    const cells = Object.entries(labels[split]).map(([name, value]) => metricCell(name, value));
+    say(`${split} labels  ${cells.join('  ')}`);
   }
-  const named = Object.entries(labels.test).map(([name, value]) => [`test.label_${name}`, value]);
-  return { labels, ...Object.fromEntries(named) };
+  const metrics = Object.entries(labels.test).map(([name, value]) => [`test.label_${name}`, value]);
+  return { labels, ...Object.fromEntries(metrics) };
 }
 
-/** The stream, read by every worker; by the first before the others, for it may have to be prepared. */
-async function openForAll(config: TemporalRunConfig, group: WorkerGroup): Promise<OpenedStream> {
+/** Opens the stream on every worker, first on the root, which may have to prepare it. */
+async function openOnEveryRank(config: TemporalRunConfig, group: WorkerGroup): Promise<OpenedStream> {
   const open = async (): Promise<OpenedStream> => {
     const stream = await openStream(config);
     checkLabels(config, stream);
@@ -117,8 +117,11 @@ async function openForAll(config: TemporalRunConfig, group: WorkerGroup): Promis
   return group.onEveryRank(() => first ?? open());
 }
 
-/** The configuration as it can be read from any working directory. */
-function located({ dataset, storage, ...rest }: TemporalRunConfig, directory: string): TemporalRunConfig {
+/** Returns the configuration with absolute paths, so that it can be read from any working directory. */
+function withAbsolutePaths(
+  { dataset, storage, ...rest }: TemporalRunConfig,
+  directory: string,
+): TemporalRunConfig {
   const path = dataset.path === '' ? '' : resolve(dataset.path);
   return { ...rest, dataset: { ...dataset, path }, storage: { ...storage, model_dir: directory } };
 }

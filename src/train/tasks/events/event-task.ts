@@ -1,6 +1,6 @@
 /**
- * Link prediction in a stream of events: epochs go through the training events in order of time, evaluation continues on the
- * same timeline. Memory is reset at the beginning of an epoch and nowhere else.
+ * Link prediction in a stream of events. An epoch processes the training events in order of time, and evaluation continues
+ * on the same timeline. Node memory is reset only at the beginning of an epoch.
  */
 
 import type { EventBatch, TemporalBatches } from '../../../temporal/steps.js';
@@ -13,19 +13,19 @@ import type { Batches, Cursor, HeldOut, Metrics, SavedState, SplitName, StepLoss
 import type { TemporalAssembly } from './assemble.js';
 import { evaluateEvents } from './evaluate-events.js';
 
-/** Where memory stands: in training, after validation, or at the end of the stream. */
+/** The position of node memory in the stream: in training, after validation, or at the end. */
 export type EventStage = 'training' | 'validated' | 'finished';
 
-/** What a checkpoint keeps beside tensors. */
+/** The checkpoint state other than tensors. */
 export interface EventState {
   readonly stage: EventStage;
-  /** The state of the model by its name, without its arrays; null (by the name `mailbox`) where there is none. */
+  /** The model's state by its name, without its arrays; null under the name `mailbox` if there is none. */
   readonly [name: string]: unknown;
 }
 
 export interface EventTaskOptions<B extends EventBatch> {
   readonly parts: TemporalAssembly<B>;
-  /** By event, whether a node of it was never seen in training. */
+  /** For each event, whether one of its nodes was never seen in training. */
   readonly isNew: Uint8Array;
   readonly timings?: Pick<StageTimings, 'time'>;
 }
@@ -109,7 +109,7 @@ export class EventTask<B extends EventBatch = EventBatch> implements Task<B> {
   async close(): Promise<void> {}
 }
 
-/** Where a checkpoint says that the model keeps no state. */
+/** The key that is null in checkpoints of models without state. */
 const noState = 'mailbox';
 
 function asTensor(array: StateSnapshot['arrays'][string]): Tensor {
@@ -121,7 +121,7 @@ class EventBatches<B extends EventBatch> implements Batches<B> {
   readonly #loader: TemporalBatches<B>;
   readonly #atEnd: () => void;
 
-  /** @param atEnd called when an epoch has come to its end. */
+  /** @param atEnd called at the end of an epoch. */
   constructor(loader: TemporalBatches<B>, atEnd: () => void = () => {}) {
     this.#loader = loader;
     this.#atEnd = atEnd;

@@ -1,6 +1,6 @@
 /**
- * A classifier of labels that change with time, on embeddings of a model that stays as it is (as TGN and TGL judge
- * dynamic labels): two dense layers, fitted to the labelled events of training, chosen by those of validation.
+ * A classifier of labels that change with time, on the embeddings of a frozen model, as TGN and TGL evaluate dynamic
+ * labels: two dense layers, trained on the labelled events of the training split and selected by those of validation.
  */
 import { Adam, bceWithLogits, crossEntropy } from '../../../nn/index.js';
 import { averagePrecision, rocAuc } from '../../../temporal/index.js';
@@ -27,11 +27,11 @@ export interface LabelledEvents {
   /** [events · width], row by row. */
   readonly embeddings: Float32Array;
   readonly width: number;
-  /** Classes 0, 1, …; −1 or NaN: not known. */
+  /** Classes 0, 1, …; −1 or NaN: unknown. */
   readonly labels: ArrayLike<number>;
-  /** First event after training. */
+  /** The first event of the validation split. */
   readonly trainEnd: number;
-  /** First event of the test. */
+  /** The first event of the test split. */
   readonly validationEnd: number;
 }
 
@@ -42,16 +42,16 @@ export interface LabelHeadOptions {
   /** Default: the width of the embeddings. */
   readonly dimHidden?: number;
   readonly dropout?: number;
-  /** Epochs without a better validation before training ends. Default: never. */
+  /** Epochs without a better validation metric before training ends. Default: no early stopping. */
   readonly patience?: number;
   readonly seed?: number;
 }
 
 export interface LabelHeadResult {
   readonly head: NodeClassifier;
-  /** The epoch it was taken from. */
+  /** The epoch of the returned head. */
   readonly epoch: number;
-  /** accuracy, macro_f1, count; of two classes auc and ap of the second as well. Empty without labels. */
+  /** accuracy, macro_f1 and count; with two classes also auc and ap of the second. Empty without labels. */
   readonly validation: Metrics;
   readonly test: Metrics;
 }
@@ -60,11 +60,11 @@ interface Prepared {
   readonly x: Tensor;
   readonly labels: Int32Array;
   readonly numClasses: number;
-  /** Labelled events of each part. */
+  /** Labelled events of each split. */
   readonly rows: Readonly<Record<'train' | 'validation' | 'test', Int32Array>>;
 }
 
-/** Null when `stop` ended it. */
+/** Trains a head. Returns null if `stop` ended training. */
 export async function trainLabelHead(
   data: LabelledEvents,
   options: LabelHeadOptions & { readonly stop: () => boolean },
@@ -99,8 +99,8 @@ export async function trainLabelHead(
   const { model: head } = task;
   return {
     ...{ head, epoch: best?.epoch ?? 0 },
-    validation: judge(head, prepared, 'validation'),
-    test: judge(head, prepared, 'test'),
+    validation: evaluateHead(head, prepared, 'validation'),
+    test: evaluateHead(head, prepared, 'test'),
   };
 }
 
@@ -123,13 +123,13 @@ class LabelTask implements Task<LabelBatch> {
     this.optimizer = new Adam(head.parameters(), { lr });
     this.#data = data;
     const { train, validation, test } = data.rows;
-    const inTurn = (rows: Int32Array): Batches<LabelBatch> => batchesOf(rows, batchSize, (all) => all);
+    const inOrder = (rows: Int32Array): Batches<LabelBatch> => batchesOf(rows, batchSize, (all) => all);
     this.batches = {
       train: batchesOf(train, batchSize, (rows, epoch) =>
-        shuffled(rows, new Random(seed, labelStream).split(epoch + 1)),
+        shuffle(rows, new Random(seed, labelStream).split(epoch + 1)),
       ),
-      validation: inTurn(validation),
-      test: inTurn(test),
+      validation: inOrder(validation),
+      test: inOrder(test),
     };
   }
 
@@ -148,9 +148,9 @@ class LabelTask implements Task<LabelBatch> {
     });
   }
 
-  /** Without validation labels those of training decide. */
+  /** Evaluates the training split if the split has no labels. */
   async evaluate(split: HeldOut): Promise<Metrics> {
-    const metrics = judge(this.model, this.#data, this.#data.rows[split].length > 0 ? split : 'train');
+    const metrics = evaluateHead(this.model, this.#data, this.#data.rows[split].length > 0 ? split : 'train');
     const { auc, accuracy } = metrics;
     return { ...metrics, score: Number.isFinite(auc) ? auc : accuracy };
   }
@@ -179,7 +179,7 @@ function batchesOf(
   };
 }
 
-/** A head for labels with so many classes; of two it has one output. */
+/** Returns a head for labels of `numClasses` classes; for two classes it has one output. */
 export function newHead(
   width: number,
   numClasses: number,
@@ -188,23 +188,23 @@ export function newHead(
   return new NodeClassifier(width, { dimHidden, dropout, numClasses: numClasses === 2 ? 1 : numClasses });
 }
 
-/** Metrics of a trained head on a part. */
+/** Returns the metrics of a trained head on a split. */
 export function evaluateLabels(
   head: NodeClassifier,
   data: LabelledEvents,
-  part: 'validation' | 'test',
+  split: 'validation' | 'test',
 ): Metrics {
-  return judge(head, prepare(data), part);
+  return evaluateHead(head, prepare(data), split);
 }
 
-/** Classes that labels speak of: at least two. */
+/** Returns the number of classes of labels, at least two. */
 export function countClasses(labels: ArrayLike<number>): number {
   let most = 1;
   for (let i = 0; i < labels.length; i++) {
     const label = labels[i];
     if (Number.isNaN(label) || label === -1) continue;
     if (!Number.isInteger(label) || label < 0 || label > 9999) {
-      const wanted = 'classes from 0 to 9999 (−1: not known)';
+      const wanted = 'classes from 0 to 9999 (−1: unknown)';
       throw new ValueError(expected('labels', wanted, 'a label', `${label} at event ${i}`));
     }
     most = Math.max(most, label);
@@ -229,7 +229,7 @@ function prepare({ embeddings, width, labels, trainEnd, validationEnd }: Labelle
   };
   if (rows.train.length === 0)
     throw new StateError(
-      `labels: expected labelled events among the ${trainEnd} of training, got none. Raise dataset.train_share, or leave labels.epochs at 0.`,
+      `labels: expected labelled events among the ${trainEnd} events of the training split, got none. Raise dataset.train_share, or set labels.epochs to 0.`,
     );
   return { x: fromTypedArray(embeddings, [count, width]), labels: known, numClasses, rows };
 }
@@ -239,12 +239,12 @@ function lossOf(logits: Tensor, labels: Int32Array): Tensor {
   return bceWithLogits(reshape(logits, [labels.length]), fromTypedArray(Float32Array.from(labels)));
 }
 
-function judge(
+function evaluateHead(
   head: NodeClassifier,
   { x, labels, rows, numClasses }: Prepared,
-  part: keyof Prepared['rows'],
+  split: keyof Prepared['rows'],
 ) {
-  const chosen = rows[part];
+  const chosen = rows[split];
   if (chosen.length === 0) return {} as Metrics;
   head.eval();
   const logits = noGrad(() => scope(() => Float32Array.from(head.forward(gatherRows(x, chosen)).dataSync())));
@@ -264,7 +264,7 @@ const pick = (labels: Int32Array, rows: Int32Array): Int32Array =>
 
 const largest = (values: Float32Array): number => values.indexOf(Math.max(...values));
 
-function shuffled(rows: Int32Array, random: Random): Int32Array {
+function shuffle(rows: Int32Array, random: Random): Int32Array {
   const order = rows.slice();
   for (let i = order.length - 1; i > 0; i--) {
     const j = random.nextInt(i + 1);
@@ -273,5 +273,5 @@ function shuffled(rows: Int32Array, random: Random): Int32Array {
   return order;
 }
 
-/** Keeps these draws apart from others with the same seed. */
+/** The random stream of these draws, separate from others with the same seed. */
 const labelStream = 0x6c61626c;

@@ -1,4 +1,4 @@
-/** The kind of model that a run names: found, or missed with what to do; and what it cannot do, refused by name. */
+/** The kind of model of a run: looks it up among the registered kinds and checks the run against its abilities. */
 
 import type { TemporalModelKind } from '../../../temporal/index.js';
 import type { TemporalPlace } from '../../../temporal/models/model-kind.js';
@@ -10,19 +10,19 @@ import { pluginOf } from '../../plugins.js';
 import type { OpenedStream } from './open-stream.js';
 import type { TemporalRunConfig } from './run-config.js';
 
-/** The kind of a run's model; without it, what would bring it. */
+/** Returns the kind of a run's model. Throws with the plugin to load if it is not registered. */
 export function requiredKind(command: string, { model, plugins }: TemporalRunConfig): TemporalModelKind {
   const found = findTemporalModel(model.kind);
   if (found !== undefined) return found;
   if (plugins.length > 0) throw missingPlugin(command, plugins[0], `model.kind ${model.kind}`);
   const known = temporalModelKinds().map(({ kind }) => kind);
-  const advice = 'Name its module with --plugin, or call registerTemporalModel first.';
+  const advice = 'Load its module with --plugin, or call registerTemporalModel first.';
   throw new StateError(expected(command, `one of ${known.join(', ')}`, 'model.kind', model.kind, advice));
 }
 
 /**
- * The configuration with the module that its kind of model comes from. Refuses a module other than that which the run was
- * trained with.
+ * Adds the record of the plugin that registered the kind of model to a configuration. Throws if the run was trained with
+ * another plugin.
  */
 export function withPlugin(command: string, config: TemporalRunConfig): TemporalRunConfig {
   const { kind } = requiredKind(command, config);
@@ -33,42 +33,42 @@ export function withPlugin(command: string, config: TemporalRunConfig): Temporal
   return { ...config, plugins: [now] };
 }
 
-/** Epochs of a run: a model that learns nothing from epochs has one. */
+/** Returns the number of epochs of a run: 1 for a model without learning. */
 export function epochsOf(config: TemporalRunConfig): number {
   return findTemporalModel(config.model.kind)?.learns === false ? 1 : config.model.train.epoch;
 }
 
-/** What the model of a run is made for. */
-export function placeOf(
+/** Returns the context in which the model of a run is created. */
+export function modelContext(
   { model }: TemporalRunConfig,
   { graph, split }: OpenedStream,
 ): TemporalPlace<ValuesOf<Settings>> {
   const { train, sections } = model;
-  // The options were read by the settings of the kind.
+  // The options were read with the settings of the kind.
   const options = model.options as ValuesOf<Settings>;
   return { ...{ options, train, sections, graph }, trainEnd: split.trainEnd };
 }
 
-/** Refuses what the kind of model cannot do, before the stream is read. */
+/** Throws for settings that the kind of model does not support; called before the stream is read. */
 export function checkAbilities(config: TemporalRunConfig): void {
   const { kind, workers = false, labels = false } = requiredKind('train', config);
   if (config.distributed !== null && !workers)
     throw new ConfigError(
-      `train: expected no workers for model.kind ${kind}, got "run -n" or a section distributed. Train it in one process; several workers train model.kind general.`,
+      `train: expected a single process for model.kind ${kind}, got "run -n" or a section distributed. Train it in one process; only model.kind general supports several workers.`,
     );
   if (config.labels.epochs > 0 && !labels)
     throw new ConfigError(
       expected(
         'train',
-        `0 for model.kind ${kind}, which has no embeddings of nodes,`,
+        `0 for model.kind ${kind}, which has no node embeddings,`,
         'labels.epochs',
         config.labels.epochs,
       ),
     );
 }
 
-/** Refuses options that do not fit the stream, before anything is made. */
+/** Throws for options that do not fit the stream; called before the model is created. */
 export function checkModelOptions(config: TemporalRunConfig, stream: OpenedStream): void {
-  const wrong = requiredKind('train', config).check?.(placeOf(config, stream)) ?? null;
+  const wrong = requiredKind('train', config).check?.(modelContext(config, stream)) ?? null;
   if (wrong !== null) throw new ConfigError(`train: ${wrong}`);
 }

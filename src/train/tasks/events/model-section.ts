@@ -1,6 +1,6 @@
 /**
- * Which kind of model a configuration names, and its options: `model: { kind: evolve_gcn, dim_out: 32 }`. A file without a
- * kind has a `general` model, whose options are TGL's sections sampling, memory and gnn. The section train is that of all.
+ * Reads the kind of model of a configuration and its options: `model: { kind: evolve_gcn, dim_out: 32 }`. A file without a
+ * kind has a `general` model, whose options are TGL's sections sampling, memory and gnn. All kinds share the section train.
  */
 
 import type { TrainSection } from '../../../temporal/config/keys.js';
@@ -20,7 +20,7 @@ export const generalModel = 'general';
 /** The model of a run. */
 export interface ModelChoice {
   readonly kind: string;
-  /** The keys of the kind, every default filled in. */
+  /** The options of the kind, with every default filled in. */
   readonly options: Readonly<Record<string, unknown>>;
   readonly train: TrainSection;
   /** TGL's sections; null for all kinds but `general`. */
@@ -28,7 +28,7 @@ export interface ModelChoice {
 }
 
 export interface ReadModel {
-  /** Null when something is wrong. */
+  /** Null if there are problems. */
   readonly model: ModelChoice | null;
   readonly problems: readonly ConfigProblem[];
   readonly warnings: readonly string[];
@@ -37,7 +37,11 @@ export interface ReadModel {
 /** Sections that only `general` reads. */
 const generalSections = ['sampling', 'memory', 'gnn'] as const;
 
-/** @param recorded whether the file says which plugins its kinds came from: then an unknown kind is missed later, by their names. */
+/**
+ * Reads the model of a file.
+ *
+ * @param recorded whether the file records its plugins: then an unknown kind is reported later, with the plugin's path.
+ */
 export function readModel(given: unknown, file: Tree, recorded: boolean): ReadModel {
   const { kind = generalModel, ...options } = isTree(given) ? given : { kind: given ?? generalModel };
   const found = typeof kind === 'string' ? findTemporalModel(kind.toLowerCase()) : undefined;
@@ -52,13 +56,13 @@ export function readModel(given: unknown, file: Tree, recorded: boolean): ReadMo
       .filter((name) => name in file)
       .map((name) => `${name}: has no effect, model.kind is ${found.kind}.`),
     ...(found.learns === false && isTree(file['train']) && 'epoch' in file['train']
-      ? [`train.epoch: has no effect, ${found.kind} goes through the training events once.`]
+      ? [`train.epoch: has no effect, ${found.kind} makes one pass over the training events.`]
       : []),
   ]);
 }
 
-/** The sections of a model of any kind but `general`, as they are read again. */
-export function renderedModel({ kind, options, train }: ModelChoice): Tree {
+/** Returns the sections `model` and `train` for a file, for any kind but `general`. */
+export function renderModel({ kind, options, train }: ModelChoice): Tree {
   const { epoch, ...others } = train;
   const once = findTemporalModel(kind)?.learns === false;
   return { model: { kind, ...options }, train: once ? others : { epoch, ...others } };
@@ -69,7 +73,7 @@ function unknownKind(kind: unknown): ConfigProblem {
   const close = typeof kind === 'string' ? nearest(kind, known) : undefined;
   const advice =
     close === undefined
-      ? 'A kind of your own comes from --plugin, or from registerTemporalModel in a program.'
+      ? 'Load a custom kind with --plugin, or with registerTemporalModel in a program.'
       : `Did you mean ${close}?`;
   const message = expected('config', `one of ${known.join(', ')}`, 'model.kind', kind, advice);
   return { key: 'model.kind', message: message.replace(/^config: /, '') };
@@ -86,10 +90,10 @@ function readOptions(
 function readGeneral(options: Tree, file: Tree): ReadModel {
   const misplaced = Object.keys(options).map((key) => ({
     key: `model.${key}`,
-    message: `expected sampling, memory, gnn and train for the options of model.kind ${generalModel}, got model.${key}. Move it there, or name another kind.`,
+    message: `expected sampling, memory, gnn and train for the options of model.kind ${generalModel}, got model.${key}. Move it there, or set another kind.`,
   }));
   const { config, warnings, problems } = readTemporalConfig(file);
-  const all = [...misplaced, ...problems, ...withoutWeights(config)];
+  const all = [...misplaced, ...problems, ...checkStrategy(config)];
   if (config === null || all.length > 0) return { model: null, warnings: [], problems: all };
   return {
     model: { kind: generalModel, options: {}, train: config.train, sections: config },
@@ -119,10 +123,10 @@ function pick(file: Tree, name: string): Tree {
   return name in file ? { [name]: file[name] } : {};
 }
 
-/** Streams have no weights of events: only a program can give some, to `TemporalNeighborSampler`. */
-function withoutWeights(config: TemporalConfig | null): ConfigProblem[] {
+/** Rejects weighted sampling: event weights can only be passed to `TemporalNeighborSampler` in a program. */
+function checkStrategy(config: TemporalConfig | null): ConfigProblem[] {
   if (config?.sampling.strategy !== 'weighted') return [];
   const key = 'sampling.strategy';
-  const message = `${key}: expected recent, uniform or identity, got weighted. A stream has no weights of its events; sample by weights with TemporalNeighborSampler in a program.`;
+  const message = `${key}: expected recent, uniform or identity, got weighted. Streams have no event weights; use TemporalNeighborSampler in a program to sample by weight.`;
   return [{ key, message }];
 }

@@ -1,4 +1,4 @@
-/** A saved run over a stream of events, opened to be evaluated or to score a stream that continues. */
+/** Opens a saved run over a stream of events, to evaluate it or to score a continuing stream. */
 import type { TemporalGraph } from '../../../graph/index.js';
 import { OnlineScorer } from '../../../temporal/index.js';
 import { StateError } from '../../../util/errors.js';
@@ -31,7 +31,7 @@ export async function openEventRun(found: FoundEventRun, command = 'openRun'): P
   const stream = await openStream(config);
   const parts = assembleTemporal(config, stream);
   const task = new EventTask({ parts, isNew: stream.split.isNew });
-  // Before it is restored: memory of another stream has another size, which would be all that is said.
+  // Checked before restoring: with memory of another stream, restoring would only report a wrong size.
   checkEventRecord(checkpoint, await readRecord(checkpoint), config, stream);
   const record = await new Checkpoints(checkpoint, task).restore('');
   return {
@@ -41,14 +41,14 @@ export async function openEventRun(found: FoundEventRun, command = 'openRun'): P
   };
 }
 
-/** A scorer that continues where the stream of a finished run ends. */
+/** Returns a scorer that continues at the end of the stream of a finished run. */
 export function onlineScorer(
   { config, stream, parts, directory, record }: OpenedEventRun,
   command = 'serve',
 ): OnlineScorer {
   if ((record.state as unknown as EventState).stage !== 'finished')
     throw new StateError(
-      `${command}: expected the final state of a finished run, got a checkpoint of ${directory} from the middle of training. Let the run finish.`,
+      `${command}: expected the final state of a finished run, got a checkpoint of ${directory} from before the end of training. Let the run finish.`,
     );
   const graph: TemporalGraph = stream.graph;
   return new OnlineScorer({

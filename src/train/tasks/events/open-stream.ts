@@ -1,4 +1,4 @@
-/** The stream of a temporal run: read, split by time, with the nodes that training must not see. */
+/** Opens the stream of a temporal run: reads the events, splits them by time and selects the held-out nodes. */
 
 import {
   loadTemporalDataset,
@@ -18,11 +18,11 @@ import { streamOptions } from './stream-options.js';
 export interface OpenedStream {
   readonly data: TemporalData;
   readonly graph: TemporalGraph;
-  /** The same events; those that touch a node held out from training are nobody's neighbours. */
+  /** All events, without neighbours from events that involve a node held out from training. */
   readonly trainGraph: TemporalGraph;
   readonly split: TemporalSplit;
   readonly rows: { readonly train: Int32Array; readonly validation: Int32Array; readonly test: Int32Array };
-  /** Tells one stream from another. */
+  /** A description with checksums that identifies the stream and its splits. */
   readonly fingerprint: string;
 }
 
@@ -35,7 +35,7 @@ export async function openStream(config: TemporalRunSections): Promise<OpenedStr
   const { numNodes } = data;
   if (data.events.src.length < 2)
     throw new StateError(
-      `train: expected at least 2 events, one to learn from and one to judge by, got ${data.events.src.length} in ${path === '' ? name : path}. Check that it is the right file and dataset.format.`,
+      `train: expected at least 2 events, one for training and one for evaluation, got ${data.events.src.length} in ${path === '' ? name : path}. Check the file and dataset.format.`,
     );
   const { types_as_features: typed, random_node_features: width } = config.dataset;
   const random = new Random(config.training.random_seed, featureStream);
@@ -62,21 +62,21 @@ export async function openStream(config: TemporalRunSections): Promise<OpenedStr
   };
   if (rows.train.length === 0)
     throw new StateError(
-      `train: expected events to train on, got none of ${graph.numEvents} before the time at ${train_share} of the stream. Raise dataset.train_share or lower dataset.new_node_share.`,
+      `train: expected events to train on, got none of ${graph.numEvents} before quantile ${train_share} of the event times. Raise dataset.train_share or lower dataset.new_node_share.`,
     );
   const trainGraph = kept.every((flag) => flag === 1) ? graph : graph.where(kept);
   return { data, graph, trainGraph, split, rows, fingerprint: fingerprint(graph, split) };
 }
 
-/** Keeps these draws apart from others with the same seed. */
+/** The random stream of these draws, separate from others with the same seed. */
 const featureStream = 0x66656174;
 
-/** Features of events with their type, one-hot, in front. */
+/** Returns the events with their one-hot types prepended to their features. */
 function withTypes({ events, typeNames, featureWidth, name }: TemporalData): EventArrays {
   const { types, features } = events;
   if (types === undefined)
     throw new StateError(
-      `dataset.types_as_features: expected events with a type, got ${name} without. Leave the key out.`,
+      `dataset.types_as_features: expected events with types, got ${name}, which has none. Remove the key.`,
     );
   const kinds = typeNames?.length ?? types.reduce((most, type) => Math.max(most, type + 1), 0);
   const width = kinds + featureWidth;
@@ -103,6 +103,6 @@ function fingerprint(graph: TemporalGraph, { trainEnd, validationEnd, trainMask 
     return kernels().crc32(bytes, bytes.length, 0).toString(16);
   };
   const sums = [src, dst, time, ...(features === null ? [] : [features])].map(sum);
-  const cut = `validation from event ${trainEnd}, test from ${validationEnd}, held out ${sum(trainMask)}`;
-  return `${numNodes} nodes, ${numEvents} ${directed ? 'directed ' : ''}events, sums ${sums.join(' ')}, ${cut}`;
+  const splits = `validation from event ${trainEnd}, test from ${validationEnd}, held out ${sum(trainMask)}`;
+  return `${numNodes} nodes, ${numEvents} ${directed ? 'directed ' : ''}events, sums ${sums.join(' ')}, ${splits}`;
 }

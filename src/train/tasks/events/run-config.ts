@@ -1,6 +1,6 @@
 /**
- * The configuration of a temporal run: a model file of TGL or StarryGL (sampling, memory, gnn, train) with our sections
- * beside it. What is wrong in any of them is reported at once, with the line in the file.
+ * The configuration of a temporal run: a model file of TGL or StarryGL (sampling, memory, gnn, train) with additional
+ * sections for the dataset and the run. One error reports all problems, with their lines in the file.
  */
 import { stringify } from 'yaml';
 
@@ -19,25 +19,25 @@ import {
 } from '../../config/config-file.js';
 import { applyOverrides, checkOverrides, parseOverride } from '../../config/overrides.js';
 import { type PluginRecord, readPluginRecords } from '../../config/plugin-record.js';
-import { type ModelChoice, readModel, renderedModel } from './model-section.js';
+import { type ModelChoice, readModel, renderModel } from './model-section.js';
 import type { TemporalRunSections } from './schema.js';
 import { temporalRunSchema } from './schema.js';
 
 /** Sections of TGL's model files. */
 const modelSections = ['sampling', 'memory', 'gnn', 'train'] as const;
-/** Which model it is, and where its kind came from. */
+/** Sections for the kind of model and the plugin that registered it. */
 const kindSections = ['model', 'plugins'] as const;
 const ownSections = ['dataset', 'training', 'evaluation', 'labels', 'storage', 'distributed'] as const;
 
 export interface TemporalRunConfig extends TemporalRunSections {
   readonly model: ModelChoice;
-  /** The sections of the model as given, with defaults filled in by `model`. */
+  /** The model's sections as they were given; `model` has the defaults filled in. */
   readonly modelFile: Tree;
-  /** The modules that a run's kind of model came from; training writes them, nothing imports them. */
+  /** The plugin that registered the kind of model. Training writes it; it is never imported because of this record. */
   readonly plugins: readonly PluginRecord[];
 }
 
-/** Whether a file is a temporal configuration: it has one of TGL's own sections, or names a kind of temporal model. */
+/** Returns whether a file is a temporal configuration: it has a section that only TGL has, or a kind of temporal model. */
 export function isTemporalConfig(path: string | ConfigFile): boolean {
   const { values } = typeof path === 'string' ? readConfigFile(path) : path;
   if (!isTree(values)) return false;
@@ -49,7 +49,7 @@ export function isTemporalConfig(path: string | ConfigFile): boolean {
   );
 }
 
-/** The configuration of a file, given by its path or read already. */
+/** Loads the configuration of a file, given as its path or already read. */
 export function loadTemporalConfig(
   path: string | ConfigFile,
   overrides: readonly string[] = [],
@@ -69,30 +69,30 @@ export function resolveTemporalConfig(
     throw new ConfigError(
       `config: expected the sections sampling, memory, gnn and train for the configuration, got ${Array.isArray(values) ? 'a list' : typeof values}.`,
     );
-  const tree = applyOverrides(sectionsOf(values), overrides.map(parseOverride));
-  const those = (names: readonly string[], inside: boolean): Tree =>
+  const tree = applyOverrides(unwrapSections(values), overrides.map(parseOverride));
+  const select = (names: readonly string[], inside: boolean): Tree =>
     Object.fromEntries(Object.entries(tree).filter(([name]) => names.includes(name) === inside));
-  const file = those(modelSections, true);
-  const sections = parseOwn(those([...modelSections, ...kindSections], false));
+  const file = select(modelSections, true);
+  const sections = parseRunSections(select([...modelSections, ...kindSections], false));
   const plugins = readPluginRecords(tree['plugins']);
   const read = readModel(tree['model'], file, plugins.data.length > 0);
   const problems = [...sections.problems, ...plugins.problems, ...read.problems];
   if (problems.length > 0 || sections.data === null || read.model === null)
     throw configError(problems, { ...origin, lineOf: (key) => origin.lineOf(keyInFile(values, key)) });
   const { model } = read;
-  const warnings = [...read.warnings, ...idleSections(sections.data)];
-  const modelFile = model.sections === null ? renderedModel(model) : file;
+  const warnings = [...read.warnings, ...warnAboutEvaluation(sections.data)];
+  const modelFile = model.sections === null ? renderModel(model) : file;
   return { config: { ...sections.data, model, modelFile, plugins: plugins.data }, warnings };
 }
 
-/** Keys of our sections that others leave without effect. */
-function idleSections({ evaluation }: TemporalRunSections): string[] {
+/** Returns a warning if `evaluation.amount` has no effect. */
+function warnAboutEvaluation({ evaluation }: TemporalRunSections): string[] {
   if (evaluation.negatives !== 'all' || evaluation.amount === 1) return [];
   return ['evaluation.amount: has no effect, evaluation.negatives is all, which takes every destination.'];
 }
 
-/** Whether an event is ranked among more than one other destination. */
-export function ranksMatter({ evaluation }: TemporalRunSections): boolean {
+/** Returns whether events are ranked against more than one negative destination. */
+export function hasRanks({ evaluation }: TemporalRunSections): boolean {
   return evaluation.negatives === 'all' || evaluation.amount > 1;
 }
 
@@ -101,7 +101,7 @@ interface Checked<T> {
   readonly problems: readonly ConfigProblem[];
 }
 
-function parseOwn(own: Tree): Checked<TemporalRunSections> {
+function parseRunSections(own: Tree): Checked<TemporalRunSections> {
   const known: readonly string[] = [...ownSections, ...modelSections, ...kindSections];
   const unknown = Object.keys(own).filter((name) => !known.includes(name));
   const problems = unknown.map((name) => {
@@ -116,7 +116,7 @@ function parseOwn(own: Tree): Checked<TemporalRunSections> {
   if (train_share + validation_share > 1)
     problems.push({
       key: 'dataset.validation_share',
-      message: `expected at most ${Number((1 - train_share).toFixed(6))} for dataset.validation_share beside train_share ${train_share}, got ${validation_share}. Lower one of them.`,
+      message: `expected at most ${Number((1 - train_share).toFixed(6))} for dataset.validation_share with train_share ${train_share}, got ${validation_share}. Lower one of them.`,
     });
   if ((name === '') === (path === ''))
     problems.push({
@@ -126,17 +126,17 @@ function parseOwn(own: Tree): Checked<TemporalRunSections> {
   return { data: parsed.data, problems };
 }
 
-/** TGL's files have the keys of a section one list deeper. */
+/** Returns the path of a key in the file. TGL's files wrap each section in a list. */
 function keyInFile(values: Tree, key: string): string {
   const [section, ...rest] = key.split('.');
   return Array.isArray(values[section]) && rest.length > 0 ? [section, 0, ...rest].join('.') : key;
 }
 
 /**
- * The sections as mappings, so that overrides find them: TGL writes each as a list of one mapping, and a dataset or a kind
- * of model may be a name alone.
+ * Returns the sections as mappings, so that overrides can be applied: TGL writes each as a list of one mapping, and a
+ * dataset or a model may be given by name alone.
  */
-function sectionsOf(values: Tree): Tree {
+function unwrapSections(values: Tree): Tree {
   const sections: Tree = Object.fromEntries(
     Object.entries(values).map(([name, section]) => [
       name,
@@ -151,7 +151,7 @@ function sectionsOf(values: Tree): Tree {
   };
 }
 
-/** The resolved configuration as YAML; reading it again gives the same. */
+/** Renders the resolved configuration as YAML. Reading it back gives the same configuration. */
 export function renderTemporalConfig(config: TemporalRunConfig): string {
   const sections = Object.fromEntries(ownSections.map((name) => [name, config[name]]));
   const plugins = config.plugins.length === 0 ? {} : { plugins: config.plugins };

@@ -1,4 +1,4 @@
-/** Labels of events in a temporal run: embeddings of a frozen pass over the stream, a classifier on them, its file. */
+/** Classification of event labels in a temporal run: embeds events with the frozen model and trains, saves and evaluates a classifier. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadModel, saveModel } from '../../../storage/index.js';
@@ -19,8 +19,8 @@ export interface RunLabels {
 }
 
 /**
- * Goes through a stream from its beginning without learning and gives the embedding of every event's source just before
- * the event, row by row. Once `stop` says so it ends early, with rows of zeros for the rest.
+ * Passes over a stream from its beginning without training and returns the embedding of every event's source just before
+ * the event, row by row. If `stop` returns true it ends early, and the remaining rows are zeros.
  */
 export async function embedSources(
   { runtime, state, wholeStream: loader }: TemporalAssembly,
@@ -34,18 +34,19 @@ export async function embedSources(
     if (all.length === 0) all = new Float32Array((rows.length / batch.eventRows.length) * loader.numEvents);
     all.set(rows, done);
     done += rows.length;
-    await eventLoop();
+    await yieldToEventLoop();
     if (stop()) break;
   }
   return all;
 }
 
-/** Lets signals in: without it nobody hears of them between batches. */
-const eventLoop = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+/** Returns to the event loop, so that signals are handled between batches. */
+const yieldToEventLoop = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /**
- * Trains the classifier that `labels` asks for and keeps it in the run's directory, where one is given; memory is left at the stream's end.
- * Null when `stop` ended it, which is asked after every batch; nothing is kept then.
+ * Trains the classifier that the section `labels` configures and saves it in `directory`, if one is given. Leaves node
+ * memory at the end of the stream. `stop` is called after every batch; if it returns true, the result is null and nothing is
+ * saved.
  */
 export async function trainRunLabels(
   config: TemporalRunConfig,
@@ -69,10 +70,10 @@ export async function trainRunLabels(
   return { epoch, validation, test };
 }
 
-/** Metrics of the run's classifier; null when it has none. */
+/** Returns the metrics of the run's classifier, or null if it has none. */
 export async function evaluateRunLabels(
   { config, stream, parts, directory }: OpenedEventRun,
-  part: 'validation' | 'test',
+  split: 'validation' | 'test',
 ): Promise<Metrics | null> {
   const path = join(directory, headFile);
   if (config.labels.epochs === 0 || stream.data.labels === null || !existsSync(path)) return null;
@@ -82,14 +83,14 @@ export async function evaluateRunLabels(
     dropout,
   });
   await loadModel(path, head);
-  return evaluateLabels(head, await labelledEvents(stream, parts), part);
+  return evaluateLabels(head, await labelledEvents(stream, parts), split);
 }
 
-/** Refuses a run that asks for a classifier of labels which its stream does not have. */
+/** Throws if a run configures a classifier of labels and its stream has no labels. */
 export function checkLabels({ labels }: TemporalRunConfig, { data }: OpenedStream): void {
   if (labels.epochs === 0 || data.labels !== null) return;
   throw new StateError(
-    `train: expected a stream with labels of events for labels.epochs ${labels.epochs}, got ${data.name}, which has none. JODIE's and TGN's files have them; else leave labels.epochs at 0.`,
+    `train: expected a stream with event labels for labels.epochs ${labels.epochs}, got ${data.name}, which has none. Use a file in JODIE's or TGN's format, which have labels, or set labels.epochs to 0.`,
   );
 }
 

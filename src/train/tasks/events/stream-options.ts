@@ -1,11 +1,11 @@
-/** How a configuration wants its file of events read, and the same from the keys of a command line alone. */
+/** Options for reading a file of events, from a configuration or from command-line keys alone. */
 import { parse } from 'yaml';
 import type { ReadTemporalOptions } from '../../../data/index.js';
 import { resolveTemporalConfig } from './run-config.js';
 import type { TemporalRunSections } from './schema.js';
 import { temporalTemplate } from './temporal-template.js';
 
-/** Columns that are not named are found by the reader. */
+/** Returns the options of a configuration. The reader detects columns that are not named. */
 export function streamOptions({ dataset }: Pick<TemporalRunSections, 'dataset'>): ReadTemporalOptions {
   const { format, sort, header, node_types: nodeTypes } = dataset;
   const given = Object.entries(dataset.columns).filter(([, value]) => value !== '' && value !== null);
@@ -17,7 +17,7 @@ export function streamOptions({ dataset }: Pick<TemporalRunSections, 'dataset'>)
   };
 }
 
-/** The options for `--dataset.key=value` as a run would have them. */
+/** Returns the options that a run with these overrides (`--dataset.key=value`) would have. */
 export function streamOptionsOf(path: string, overrides: readonly string[]): ReadTemporalOptions {
   return streamOptions(resolveTemporalConfig(parse(temporalTemplate({ path })), overrides).config);
 }

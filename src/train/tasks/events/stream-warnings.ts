@@ -1,4 +1,4 @@
-/** What a run should know of its stream before it trains: keys that it leaves without effect, parts without events. */
+/** Warnings about the stream of a run before training: keys without effect on it, and empty splits. */
 import type { OpenedStream } from './open-stream.js';
 import type { TemporalRunConfig } from './run-config.js';
 
@@ -8,17 +8,19 @@ export function streamWarnings({ model, training }: TemporalRunConfig, stream: O
   const memory = model.sections?.memory;
   if (memory?.type === 'node' && memory.combine_node_feature && graph.nodeFeatures === null)
     warnings.push(
-      'memory.combine_node_feature: has no effect, nodes have no features. dataset.random_node_features makes some.',
+      'memory.combine_node_feature: has no effect, nodes have no features. Set dataset.random_node_features to generate some.',
     );
   if (rows.validation.length === 0)
     warnings.push(
-      `no event of ${graph.numEvents} is in the validation part: no epoch is the best one${training.patience === -1 ? '' : ' and training.patience has no effect'}. Raise dataset.validation_share, or give more events.`,
+      `none of the ${graph.numEvents} events is in the validation split: no best epoch is chosen${training.patience === -1 ? '' : ' and training.patience has no effect'}. Raise dataset.validation_share, or give more events.`,
     );
   if (rows.test.length === 0)
     warnings.push(
-      `no event of ${graph.numEvents} is in the test part: there will be no test. Lower dataset.train_share, or give more events.`,
+      `none of the ${graph.numEvents} events is in the test split: there will be no test metrics. Lower dataset.train_share, or give more events.`,
     );
   if (data.dstPool.length === 1)
-    warnings.push('all events have the same destination: there is no other to tell it from.');
+    warnings.push(
+      'all events have the same destination: there are no negative destinations to compare it with.',
+    );
   return warnings;
 }

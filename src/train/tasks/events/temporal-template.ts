@@ -1,7 +1,7 @@
-/** A commented starting configuration for a stream of events: what `skein config wikipedia` prints. */
+/** A commented starting configuration for a stream of events, printed by `skein config wikipedia`. */
 import { invocation } from '../../../util/invocation.js';
 
-/** YAML text; `skein train` takes it as it is. `dataset` is a known name, or the path of a file of events. */
+/** Returns YAML that `skein train` accepts unchanged. `dataset` is a known name, or the path of a file of events. */
 export function temporalTemplate(dataset: { readonly name: string } | { readonly path: string }): string {
   const [key, value] = 'name' in dataset ? ['name', dataset.name] : ['path', dataset.path];
   const shown = /^[\w./-]+$/.test(value) ? value : JSON.stringify(value);
@@ -9,14 +9,14 @@ export function temporalTemplate(dataset: { readonly name: string } | { readonly
 # Train: ${invocation()} train <this file>          Change a key: --train.epoch=5
 dataset:
   ${key}: ${shown}${key === 'path' ? '  # relative to the working directory' : ''}
-  train_share: 0.7               # quantiles of time; the rest is the test
+  train_share: 0.7               # quantiles of the event times; the rest is the test split
   validation_share: 0.15
-  new_node_share: 0.1            # nodes that training must not see, for new_node_ap
-# model: edge_bank              # another kind of model than that of the next sections: docs/temporal.md
+  new_node_share: 0.1            # nodes held out from training, for new_node_ap
+# model: edge_bank              # replaces the model of the next sections; kinds: docs/temporal.md
 # The four sections of TGL's model files:
 sampling:
   layer: 1                       # hops
-  neighbor: [10]                 # neighbours of each
+  neighbor: [10]                 # neighbours per hop
   strategy: recent               # or uniform
 memory:
   type: node                     # none: no memory (TGAT)
@@ -33,10 +33,10 @@ gnn:
   att_head: 2
   dim_time: 100
   dim_out: 100
-  pair_depth: 64                 # past events of either node searched for the other; 0: two embeddings alone
+  pair_depth: 64                 # past events of each node searched for the other one; 0: embeddings only
 train:
   epoch: 10
-  batch_size: 200                # events that do not see each other in memory
+  batch_size: 200                # events of one batch do not see each other in memory
   lr: 0.001
   dropout: 0.1
   att_dropout: 0.1

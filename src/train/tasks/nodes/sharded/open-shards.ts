@@ -39,34 +39,34 @@ export function isSharded(config: SkeinConfig): boolean {
 
 /** Throws if such a run cannot train the configuration; the error names the key. */
 export function checkSharded({ model, storage, distributed }: SkeinConfig, workers: number): void {
-  const refuse = (key: string, wanted: string, got: string, advice: string): never => {
+  const reject = (key: string, wanted: string, got: string, advice: string): never => {
     const when = 'With training.full_batch and distributed';
     throw markCollective(new ConfigError(`${key}: expected ${wanted}, got ${got}. ${when}, ${advice}`));
   };
   const rows =
-    'each worker has its part of the rows in memory. Use HOST_MEMORY and more workers, or full_batch: false.';
+    'each worker holds its rows in memory. Use HOST_MEMORY and more workers, or full_batch: false.';
   if (model.encoder.embedding_dim > 0) {
     if (storage.embeddings.type !== 'HOST_MEMORY')
-      refuse('storage.embeddings.type', 'HOST_MEMORY', storage.embeddings.type, rows);
+      reject('storage.embeddings.type', 'HOST_MEMORY', storage.embeddings.type, rows);
     if (model.regularizer.type !== 'NONE') {
       const advice = 'use the weight_decay of the optimisers, or full_batch: false.';
-      refuse('model.regularizer.type', 'NONE', model.regularizer.type, advice);
+      reject('model.regularizer.type', 'NONE', model.regularizer.type, advice);
     }
   }
   if (storage.features.type !== 'HOST_MEMORY')
-    refuse('storage.features.type', 'HOST_MEMORY', storage.features.type, rows);
+    reject('storage.features.type', 'HOST_MEMORY', storage.features.type, rows);
   const { partitions, partition_dir: made } = distributed as DistributedConfig;
   if (made === null && partitions < workers) {
     const wanted = `at least ${workers}, the number of workers`;
-    refuse('distributed.partitions', wanted, String(partitions), 'raise it, or start fewer workers.');
+    reject('distributed.partitions', wanted, String(partitions), 'raise it, or start fewer workers.');
   }
   if (model.encoder.layers.every((stage) => hopsOfStage(stage) === 0))
-    refuse('model.encoder.layers', 'a GNN layer', 'none', 'add one, or set full_batch: false.');
+    reject('model.encoder.layers', 'a GNN layer', 'none', 'add one, or set full_batch: false.');
   const { train_neighbor_sampling: rules } = model.encoder;
   const sampled = rules.find(({ type }) => type !== 'ALL');
   if (sampled !== undefined) {
     const advice = 'use ALL, or full_batch: false, which trains sampled batches.';
-    refuse('model.encoder.train_neighbor_sampling', 'ALL neighbours', sampled.type, advice);
+    reject('model.encoder.train_neighbor_sampling', 'ALL neighbours', sampled.type, advice);
   }
 }
 
@@ -96,10 +96,10 @@ export async function openShards(
   if (counts[splits.indexOf('train')] === 0)
     throw markCollective(
       new ConfigError(
-        `${path}: expected nodes to train on, got none. Look at train_mask and labels of the partitions.`,
+        `${path}: expected nodes to train on, got none. Check train_mask and labels of the partitions.`,
       ),
     );
-  const graphs = new GraphsOfSplits(data, distributed, group, numLayers, usesEdgeWeights(config));
+  const graphs = new SplitGraphs(data, distributed, group, numLayers, usesEdgeWeights(config));
   const sets = splits.map((split, i) => [split, graphs.set(known, split, counts[i])] as const);
   return {
     sets: Object.fromEntries(sets) as Record<SplitName, ShardedSet>,
@@ -129,7 +129,7 @@ function knownNodes(data: PartitionData, { width, classes }: NodeSizes): KnownNo
     if (data.nodeTypeNames.length === 1 && found.shape[0] === end - start) return found;
     const known = Object.keys(data.nodeFeatures).join(', ') || 'none';
     throw new ConfigError(
-      `distributed.partition_dir: expected partitions of one node type with the field ${name}, got ${data.nodeTypeNames.length} with these fields: ${known}. Make them with "${invocation()} partition <this configuration>".`,
+      `distributed.partition_dir: expected partitions of one node type with the field ${name}, got ${data.nodeTypeNames.length} node types with the fields ${known}. Create them with "${invocation()} partition <this configuration>".`,
     );
   };
   const features = width === null ? null : field(fields.features);
@@ -141,7 +141,7 @@ function knownNodes(data: PartitionData, { width, classes }: NodeSizes): KnownNo
   const wrong = labels.findIndex((label) => label < -1 || label >= classes);
   if (wrong >= 0)
     throw new ConfigError(
-      `distributed.partition_dir: expected classes from 0 to ${classes - 1}, or -1 for none, as the dataset has, got ${labels[wrong]} for node ${data.nodeRanges[data.rank].start + wrong} of the partitions.`,
+      `distributed.partition_dir: expected classes from 0 to ${classes - 1}, or -1 for none, as in the dataset, got ${labels[wrong]} for node ${data.nodeRanges[data.rank].start + wrong} of the partitions.`,
     );
   // A mask selects labelled nodes only, as in one process.
   const mask = (split: SplitName): Uint8Array => {
@@ -168,40 +168,40 @@ function checkClasses(path: string, got: readonly number[], { classes, labelled 
   const [split, label] = [splits[Math.floor(wrong / classes)], wrong % classes];
   throw markCollective(
     new ConfigError(
-      `distributed.partition_dir: expected ${labelled[wrong]} ${split} nodes of class ${label}, as the dataset has, got ${got[wrong]} in ${path}. Make the partitions of this dataset with "${invocation()} partition <this configuration>".`,
+      `distributed.partition_dir: expected ${labelled[wrong]} ${split} nodes of class ${label}, as in the dataset, got ${got[wrong]} in ${path}. Create the partitions of this dataset with "${invocation()} partition <this configuration>".`,
     ),
   );
 }
 
-/** Whether edges have a field, whatever their type is called. */
+/** Returns whether edges of any type have a field. */
 function hasField(data: PartitionData, name: string): boolean {
   return data.allShardEdges.some(({ edgeFeatures }) =>
     Object.keys(edgeFeatures).some((key) => key.endsWith(`/${name}`)),
   );
 }
 
-/** One graph for all splits, or message-flow graphs of each. */
-class GraphsOfSplits {
+/** Creates the graphs of the splits: one graph for all of them, or message-flow graphs for each. */
+class SplitGraphs {
   readonly #data: PartitionData;
   readonly #distributed: DistributedConfig;
   readonly #group: WorkerGroup;
   readonly #numLayers: number;
-  readonly #weighed: boolean;
+  readonly #isWeighted: boolean;
   #whole: readonly ShardedLayer[] | null = null;
 
-  /** @param weighed whether a layer weighs edges, by the field of that name where there is one. */
+  /** @param usesWeights whether a layer uses edge weights; they are read if the partitions have them. */
   constructor(
     data: PartitionData,
     distributed: DistributedConfig,
     group: WorkerGroup,
     numLayers: number,
-    weighed: boolean,
+    usesWeights: boolean,
   ) {
     this.#data = data;
     this.#distributed = distributed;
     this.#group = group;
     this.#numLayers = numLayers;
-    this.#weighed = weighed && group.any(hasField(data, fields.weight));
+    this.#isWeighted = usesWeights && group.any(hasField(data, fields.weight));
   }
 
   /** Makes the set of a split. Collective. @param count labelled nodes of the split on all workers. */
@@ -258,7 +258,7 @@ class GraphsOfSplits {
       pipelineDepth: pipeline_depth,
       maxCollectiveSize: max_collective_size,
       compression,
-      ...(this.#weighed ? { edgeWeight: fields.weight } : {}),
+      ...(this.#isWeighted ? { edgeWeight: fields.weight } : {}),
     };
   }
 }

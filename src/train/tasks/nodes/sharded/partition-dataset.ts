@@ -31,7 +31,7 @@ export const fields = {
   weight: 'weight',
 } as const;
 
-/** Edges of the graph that a run passes messages on: those of the dataset, in each direction that the encoder follows. */
+/** Returns the number of edges that messages are passed along: the dataset's edges in each direction the encoder follows. */
 function numMessageEdges(config: SkeinConfig, dataset: PreparedDataset): number {
   const { use_incoming_nbrs: incoming, use_outgoing_nbrs: outgoing } = config.model.encoder;
   const { rows } = dataset.edgeFile('train') ?? { rows: 0 };
@@ -61,29 +61,29 @@ export async function checkPartitionDirectory(
   const { nodes, edges, numParts, format, source } = await describePartitions(path);
   const total = (counts: Readonly<Record<string, number>>) =>
     Object.values(counts).reduce((sum, count) => sum + count, 0);
-  const refuse = (expectation: string, got: string): never => {
-    const advice = `Make them with "${invocation()} partition <this configuration> --output <directory>", which cuts the graph as the run would.`;
+  const reject = (expectation: string, got: string): never => {
+    const advice = `Create them with "${invocation()} partition <this configuration> --output <directory>".`;
     throw new ConfigError(
       `distributed.partition_dir: expected ${expectation}, got ${got} in ${path}. ${advice}`,
     );
   };
   if (format === 'dgl' && config.model.encoder.embedding_dim > 0)
-    refuse("partitions with the dataset's node ids for EMBEDDING layers", 'those of DGL');
-  if (numParts < workers) refuse(`at least ${workers} partitions for ${workers} workers`, `${numParts}`);
+    reject("partitions with the dataset's node ids for EMBEDDING layers", 'those of DGL');
+  if (numParts < workers) reject(`at least ${workers} partitions for ${workers} workers`, `${numParts}`);
   const { num_nodes: numNodes } = dataset.stats;
-  if (total(nodes) !== numNodes) refuse(`the ${numNodes} nodes of ${dataset.directory}`, `${total(nodes)}`);
+  if (total(nodes) !== numNodes) reject(`the ${numNodes} nodes of ${dataset.directory}`, `${total(nodes)}`);
   const wanted = numMessageEdges(config, dataset);
   if (total(edges) !== wanted)
-    refuse(`the ${wanted} edges that the encoder follows (both directions count)`, `${total(edges)}`);
+    reject(`the ${wanted} edges that the encoder follows (each direction counts)`, `${total(edges)}`);
   if (source === null) return;
   // Partitions may have fields that this run does not read: features, weights.
   const differing = Object.entries(await originOf(config, dataset)).flatMap(([of, sum]) =>
     source[of] === sum ? [] : [of],
   );
   if (differing.length > 0)
-    refuse(
+    reject(
       `partitions of ${dataset.directory} as this run reads it`,
-      `others, which differ in ${differing.join(', ')},`,
+      `partitions that differ in ${differing.join(', ')},`,
     );
 }
 
@@ -114,20 +114,20 @@ export async function partitionDataset(
     const { numParts } = await describePartitions(path);
     if (numParts === parts) return path;
     throw new ConfigError(
-      `distributed.partitions: expected ${numParts}, as ${directory} has, got ${distributed.partitions}. A run keeps its partitions.`,
+      `distributed.partitions: expected ${numParts}, as in ${directory}, got ${distributed.partitions}. The number of partitions of a run cannot change; set it to ${numParts}.`,
     );
   }
   const graph = await wholeGraph(config, dataset);
   const nodeFeatures = await nodeFields(config, dataset);
   const { partition_algorithm: algorithm } = distributed;
   const trainMask = (nodeFeatures[fields.masks.train] as { dataSync(): Uint8Array }).dataSync();
-  const cut = partitionGraph(graph, {
+  const assignment = partitionGraph(graph, {
     parts,
     algorithm,
     seed: config.model.random_seed,
     balance: algorithm === 'metis' ? { nodes: true, edges: true, trainMask } : {},
   });
-  const split = partitionData(graph, cut, { nodeFeatures });
+  const split = partitionData(graph, assignment, { nodeFeatures });
   const source = await originOf(config, dataset);
   const { path: written } = await writePartitions(directory, split, { name, method: algorithm, source });
   return written;

@@ -18,7 +18,7 @@ export class ShardedLayers implements LayerGraph {
   readonly #layers: readonly ShardedLayer[];
   #current = 0;
 
-  /** @param layers the first to run first. */
+  /** @param layers in the order in which they run. */
   constructor(layers: readonly ShardedLayer[]) {
     this.#layers = layers;
   }
@@ -38,7 +38,7 @@ export class ShardedLayers implements LayerGraph {
   prepareForNextLayer(): this {
     if (this.numLayers <= 1)
       throw new StateError(
-        'ShardedLayers.prepareForNextLayer: expected a layer after this one, got the last.',
+        'ShardedLayers.prepareForNextLayer: expected a layer after the current one, got the last layer.',
       );
     this.#current++;
     return this;

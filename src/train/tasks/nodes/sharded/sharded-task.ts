@@ -34,7 +34,7 @@ export interface ShardedSet {
 
 export type ShardedSets = Readonly<Record<SplitName, ShardedSet>>;
 
-/** @param rows the embeddings of `inputRows`, which the batch disposes of. */
+/** Returns the batch of a step. @param rows the embeddings of `inputRows`; the batch disposes of them. */
 export function shardedBatch(
   set: ShardedSet,
   rows: Tensor | null,
@@ -82,7 +82,7 @@ export interface ShardedTaskOptions {
   readonly sets: ShardedSets;
   /** The rows of this worker's nodes; null without trained rows. */
   readonly embeddings: ShardEmbeddings | null;
-  /** The checkpoint's table that `embeddings` were opened with. */
+  /** The manifest of the checkpoint that `embeddings` were opened from. */
   readonly opened: TableManifest | null;
   readonly headline: string;
   readonly timings?: Pick<StageTimings, 'time'>;
