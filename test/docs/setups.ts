@@ -148,6 +148,23 @@ const labels = Int32Array.from({ length: 8 }, (_, i) => i % 2);
   'docs/distributed-sampling.md': { files: customerFiles, commands: partitionedCustomers },
   'docs/partitions.md': { files: customerFiles, commands: preparedCustomers },
   'docs/features.md': { files: { 'features.bin': '\0'.repeat(4 * 128 * 1000) } },
+  'docs/gpu-training.md': {
+    prelude: `
+import { type GraphBatcher, type Model } from 'skein/marius';
+declare const model: Model;
+declare const batcher: GraphBatcher;
+`,
+  },
+  'docs/onnx.md': {
+    files: { ...facts, ...customerFiles },
+    commands: [
+      ...preparedFacts,
+      ...preparedCustomers,
+      'skein config customers > customers.yaml',
+      'skein train facts.yaml --storage.model_dir=runs/facts --training.num_epochs=1',
+      'skein train customers.yaml --storage.model_dir=runs/customers --training.num_epochs=1',
+    ],
+  },
   'docs/sar.md': { files: customerFiles, commands: partitionedCustomers },
   'docs/datasets.md': { files: eventFiles },
   'docs/formats.md': {

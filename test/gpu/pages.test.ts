@@ -1,5 +1,5 @@
 /** The blocks of README.md and docs/ that need a WebGPU adapter (test/docs/page.ts). */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, test } from 'vitest';
@@ -7,6 +7,8 @@ import { describeSegment, pages, runSegment, segmentsOf, setupOf, writeFile } fr
 import { root } from '../programs.js';
 
 const work = mkdtempSync(join(tmpdir(), 'skein-pages-'));
+// Optional peers that pages import.
+symlinkSync(join(root, 'node_modules'), join(work, 'node_modules'), 'junction');
 afterAll(() => {
   process.chdir(root);
   rmSync(work, { recursive: true, force: true });
