@@ -378,7 +378,7 @@ describe.skipIf(!hasMpi)(`the whole graph on several workers${withoutMpi}`, () =
     const training = { ...given.training, num_epochs: 2, resume_training: true };
     const distributed = { ...given.distributed, partitions: 5 } as SkeinConfig['distributed'];
     await expect(run({ ...given, training, distributed })).rejects.toThrow(
-      /distributed\.partitions: expected 8, as .* has, got 5/,
+      /distributed\.partitions: expected 8, as in .*, got 5/,
     );
   });
 });

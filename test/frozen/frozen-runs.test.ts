@@ -1,9 +1,9 @@
 /**
  * Results of every kind of run, bit for bit as they were recorded in test/golden/runs-<level>.json: losses, metrics, every
- * tensor and table, trained at once and trained in two pieces. A level without a record is skipped by name.
+ * tensor and table, trained in one run and in a run that is resumed. A level without a record is skipped.
  *
  * After a change that is meant to change results: `SKEIN_RECORD=1 SKEIN_TEST_WIDE=1 npx vitest run test/frozen`, once for each
- * level (SKEIN_NATIVE=portable …), and say in the commit which results changed and why.
+ * level (SKEIN_NATIVE=portable …), and state in the commit which results changed and why.
  */
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,5 +1,5 @@
 /**
- * One small run of every kind, as configuration files: what their results must not change by a bit. All paths are relative,
+ * One small run of every kind, as configuration files. Their results must not change by one bit. All paths are relative,
  * so that a folder of runs can be copied.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** Runs the command line over the kinds of runs, and says what came of it in a form that does not depend on file formats. */
+/** Runs the command line on every kind of run and returns the results in a form that does not depend on file formats. */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';

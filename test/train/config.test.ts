@@ -1,4 +1,4 @@
-/** Configurations that load: Marius's forms, overrides, what is filled in, what is warned about, the way back to YAML. */
+/** Loading of configurations: Marius's forms, overrides, derived keys, warnings, rendering as YAML. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

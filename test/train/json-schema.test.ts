@@ -66,7 +66,7 @@ describe('takes', () => {
     expect(fits(root, read(name))).toBe(true);
   });
 
-  it('what training writes beside a run, and templates', () => {
+  it('configurations written by training, and templates', () => {
     const written = renderConfig(loadConfig(path('test/fixtures/config/partition-buffer.yaml')).config);
     expect(fits(root, parse(written))).toBe(true);
     expect(fits(root, parse(configTemplate({ dataset: 'd', task: 'NODE_CLASSIFICATION' })))).toBe(true);

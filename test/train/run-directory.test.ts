@@ -130,8 +130,10 @@ describe('refuses', () => {
     expect(readdirSync(join(root, 'home'))).toEqual(['thesis.tex']);
   });
 
-  it('to resume what is not there', async () => {
-    await expect(RunDirectory.open({ config: named(), resume: true })).rejects.toThrow(/which is not there/);
+  it('to resume a missing run', async () => {
+    await expect(RunDirectory.open({ config: named(), resume: true })).rejects.toThrow(
+      /which does not exist/,
+    );
     await expect(RunDirectory.open({ config: config(), resume: true })).rejects.toThrow(
       /storage\.model_dir, got nothing/,
     );

@@ -29,7 +29,7 @@ export function jodieText(count: number, { seed = 1, start = 0 }: EventFileOptio
   return `${lines.join('\n')}\n`;
 }
 
-/** The same as SNAP writes streams. */
+/** The stream in SNAP's format. */
 export function snapText(count: number, { seed = 1, start = 0 }: EventFileOptions = {}): string {
   const random = new Random(seed);
   let time = start;
@@ -104,7 +104,7 @@ export async function temporalState(directory: string, name = ''): Promise<Recor
   return found;
 }
 
-/** How a finished run was judged. */
+/** The evaluation settings of a finished run. */
 export function finalMetrics(directory: string): unknown {
   const { best, validation, test, epochs } = JSON.parse(
     readFileSync(join(directory, 'done.json'), 'utf8'),

@@ -72,7 +72,7 @@ async function cutOff({ file }: Prepared, batches: number, overrides: readonly s
   spy.mockRestore();
 }
 
-/** Metrics that are no means over batches. */
+/** Metrics that are not means over batches. */
 const pooled = (all: object) => Object.entries(all).filter(([name]) => !name.endsWith('_batch'));
 
 /** Scores of all events and their negatives after an epoch of training, by row, through validation and test. */
@@ -264,7 +264,7 @@ test('a baseline’s run gives what evaluateBaseline gives', async () => {
   expect(pooled(metrics)).toEqual(pooled(expected));
 });
 
-test('TGL’s sections beside another kind are warned about, and a finished run scores on', async () => {
+test('TGL’s sections with another kind give warnings, and a finished run continues scoring', async () => {
   const { file, at } = prepare('general');
   const overrides = ['--model.kind=edge_bank', '--train.epoch=7'];
   const { config, warnings } = loadTemporalConfig(file, overrides);
@@ -279,7 +279,7 @@ test('TGL’s sections beside another kind are warned about, and a finished run 
   expect(Array.from(scorer.score([0, 0], [16, 20])).every((score) => score === 0 || score === 1)).toBe(true);
 });
 
-describe('refused by name, before anything is written:', () => {
+describe('rejected before anything is written:', () => {
   const refused = async (kind: string, overrides: readonly string[], message: RegExp): Promise<void> => {
     const { file, at } = prepare(kind);
     const failure = await temporalRun(file, overrides).catch((error: unknown) => error);

@@ -62,7 +62,7 @@ describe('labels of a run', () => {
   const path = join(folder, 'events.csv');
   writeStream(path);
 
-  it('are told far better than by chance, and the same by the saved run', async () => {
+  it('are predicted far better than by chance, and identically by the saved run', async () => {
     const { directory, test } = await train('run', { epochs: 30, lr: 0.01 }, { path, format: 'jodie' });
     const { labels } = JSON.parse(readFileSync(join(directory, 'done.json'), 'utf8'));
     expect(labels.validation.auc).toBeGreaterThan(0.85);
@@ -79,7 +79,7 @@ describe('labels of a run', () => {
   it.each([
     ['amid the pass over the stream', 'embed'],
     ['amid the epochs of the classifier', 'forward'],
-  ] as const)('stop at a signal %s, and go on', async (_where, method) => {
+  ] as const)('stop at a signal %s, and resume', async (_where, method) => {
     const owner = (method === 'embed' ? TemporalRuntime : NodeClassifier).prototype as unknown as Methods;
     const call = owner[method];
     let calls = 0;

@@ -1,6 +1,6 @@
 /**
- * Runs of temporal models that are cut off: by an error at any batch, or by a signal. Resumed, each ends with the bytes and
- * the metrics of the run that was left alone. What does not belong to the run is refused by name.
+ * Temporal runs that are interrupted by an error at any batch or by a signal. When resumed, each ends with the bytes and
+ * the metrics of the uninterrupted run. Checkpoints of another run are rejected with an error that names the difference.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -93,7 +93,7 @@ describe.each(Object.keys(modelFiles) as ModelName[])('%s', (model) => {
   if (isWide || model === 'tgn') test('two epochs and one more are three', oneMore);
 });
 
-test('more epochs go on from the last one also when an earlier one was best', async () => {
+test('more epochs continue from the last one even if an earlier one was best', async () => {
   // No first epoch is beaten at this rate.
   const fast = ['--train.lr=1', '--train.epoch=4'];
   const [whole, given] = [prepare('tgn'), prepare('tgn')];
@@ -229,7 +229,7 @@ describe('check 20: what a run leaves behind', () => {
     });
   });
 
-  test('check 18: one flipped byte of a checkpoint is refused by name', async () => {
+  test('check 18: one flipped byte of a checkpoint is rejected with an error that names the file', async () => {
     const given = prepare('tgn');
     await cutOff(given, 10, [often]);
     const path = join(given.at, 'last', 'model.safetensors');
@@ -306,8 +306,8 @@ test.each(['tgn', 'tgat'] as const)('%s learns what users like', async (model) =
   expect(metrics['ap']).toBeGreaterThan(0.78);
 });
 
-describe('the best epoch of a run that goes on', () => {
-  test('is sought anew when evaluation has other negatives, or when its model is gone', async () => {
+describe('the best epoch of a resumed run', () => {
+  test('is determined again if evaluation has other negatives or its model is missing', async () => {
     const given = prepare('tgn');
     await temporalRun(given.file, ['--train.epoch=1']);
     const other = await temporalRun(given.file, [

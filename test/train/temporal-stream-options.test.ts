@@ -1,4 +1,4 @@
-/** What the dataset section makes of a stream: types and random numbers as features, a split that the files prescribe. */
+/** Keys of the dataset section that change a stream: types and random numbers as features, prescribed splits. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
