@@ -3,7 +3,7 @@ import { readGlosses } from '../data/prepare/glosses.js';
 import { GraphPredictor } from '../predict/graph-predictor.js';
 import type { RankedName } from '../predict/index.js';
 import { Output, openRun } from '../train/index.js';
-import { StateError, ValueError } from '../util/errors.js';
+import { checkInteger, StateError, ValueError } from '../util/errors.js';
 import { invocation } from '../util/invocation.js';
 import type { PluginOptions } from './options/options.js';
 
@@ -45,10 +45,11 @@ export async function queryCommand(path: string, command: QueryCommand): Promise
 
 async function ask(
   model: GraphPredictor,
-  { relation, includeKnown, top: k }: QueryCommand,
+  { relation, includeKnown, top }: QueryCommand,
   kind: 'head' | 'tail' | 'neighbors',
   raw: string,
 ): Promise<{ readonly answers: readonly RankedName[]; readonly relation: string | undefined }> {
+  const k = checkInteger('query', '--top', top, 1);
   if (kind === 'neighbors') return { answers: (await model.neighbors([raw], { k }))[0], relation };
   if (model.kind === 'nodes')
     throw new StateError(

@@ -200,7 +200,7 @@ export interface Kernels
   /** y[i, :] = x[ids[i], :]; rows of `rowBytes` bytes, any element type. */
   gatherRows(x: TypedArray, ids: Int32Array, y: TypedArray, n: number, rowBytes: number): void;
   /** gatherRows into rows `strideBytes` apart, which leaves room for other columns; zeros where ids[i] is −1. */
-  gatherRowsBeside(
+  gatherRowsStrided(
     x: TypedArray,
     ids: Int32Array,
     y: TypedArray,
@@ -211,13 +211,13 @@ export interface Kernels
   /** dst[ids[i], :] = src[i, :]; rows of `rowBytes` bytes, any element type; ids are unique. */
   putRows(src: TypedArray, ids: Int32Array, dst: TypedArray, n: number, rowBytes: number): void;
   /**
-   * out[places[i], :] = row ids[i] of an open file (its descriptor), ids ascending; rows closer than `gapBytes` in one transfer.
+   * out[outRows[i], :] = row ids[i] of an open file (its descriptor), ids ascending; rows closer than `gapBytes` in one transfer.
    * Many transfers are in flight at a time. A file that was opened for direct transfers needs the addon.
    */
   readRows(
     file: number,
     ids: Int32Array,
-    places: Int32Array,
+    outRows: Int32Array,
     out: TypedArray,
     n: number,
     rowBytes: number,

@@ -114,7 +114,7 @@ export function loadAddon(choice: string | undefined, names: readonly string[]):
 function search(host: Host, forced: Level | null, names: readonly string[]): LoadResult {
   const tried: Attempt[] = [];
   let bestLevel: Level | null = null;
-  for (const place of places(host)) {
+  for (const place of addonLocations(host)) {
     try {
       const folder = place.folder();
       const best = cpuLevel(host, folder);
@@ -135,7 +135,7 @@ function platformPackages(platform: string, arch: string): readonly string[] {
   return platform === 'linux' ? [name, `${name}-musl`] : [name];
 }
 
-function places({ require, platform, arch }: Host): readonly Place[] {
+function addonLocations({ require, platform, arch }: Host): readonly Place[] {
   const packages = platformPackages(platform, arch).map((name) => ({
     name,
     folder: (): string => {

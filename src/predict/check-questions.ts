@@ -1,13 +1,13 @@
 /** Checks of a predictor's arguments before any lookup: programs in plain JavaScript may pass anything. */
 import { checkInteger, expected, ValueError } from '../util/errors.js';
-import type { Ability, EdgeName, NamedEvent, RankOptions, RankQuestion } from './predictor.js';
+import type { Ability, EdgeName, Name, NamedEvent, RankOptions, RankQuestion } from './predictor.js';
 
 const questionExample = 'Pass a list, such as [{ head: "a", relation: "r" }].';
 const edgeExample = 'Pass a list, such as [{ head: "a", relation: "r", tail: "b" }].';
 const nameExample = 'Pass a list, such as ["a", "b"].';
 const eventExample = 'Pass a list, such as [{ head: "a", tail: "b", time: 5 }].';
 
-export function checkNames(where: Ability, names: readonly string[]): void {
+export function checkNames(where: Ability, names: readonly Name[]): void {
   checkList(where, 'names', names, nameExample);
   for (const [i, name] of names.entries()) checkName(where, `names[${i}]`, name);
 }
@@ -33,8 +33,9 @@ export function checkNamedEvents(where: Ability, events: readonly NamedEvent[]):
   for (const [i, event] of events.entries()) {
     checkObject(where, `events[${i}]`, event, eventExample);
     checkFields(where, `events[${i}]`, event, ['head', 'tail']);
-    if (typeof event.time !== 'number')
-      throw new ValueError(expected(where, 'a number', `events[${i}].time`, event.time));
+    checkTime(where, `events[${i}].time`, event.time);
+    if (event.type !== undefined && typeof event.type !== 'string')
+      throw new ValueError(expected(where, 'the name of a type', `events[${i}].type`, event.type));
     if (event.features !== undefined && !Array.isArray(event.features))
       throw new ValueError(expected(where, 'a list of numbers', `events[${i}].features`, event.features));
   }
@@ -42,7 +43,7 @@ export function checkNamedEvents(where: Ability, events: readonly NamedEvent[]):
 
 /** Returns the maximum number of answers. */
 export function checkCount(where: Ability, { k = 10 }: Pick<RankOptions, 'k'>): number {
-  return checkInteger(where, 'k', k);
+  return checkInteger(where, 'k', k, 1);
 }
 
 function checkList(where: Ability, name: string, value: unknown, advice: string): void {
@@ -58,12 +59,20 @@ function checkFields(where: Ability, name: string, given: RankQuestion, needed: 
   for (const field of ['head', 'tail', 'relation'] as const)
     if (given[field] !== undefined || needed.includes(field))
       checkName(where, `${name}.${field}`, given[field]);
-  if (given.time !== undefined && typeof given.time !== 'number')
-    throw new ValueError(expected(where, 'a number', `${name}.time`, given.time));
+  if (given.time !== undefined) checkTime(where, `${name}.time`, given.time);
+}
+
+function checkTime(where: Ability, name: string, value: unknown): void {
+  if (typeof value === 'number' || (value instanceof Date && !Number.isNaN(value.getTime()))) return;
+  throw new ValueError(expected(where, 'a number or a Date', name, value));
+}
+
+/** Returns a time as a number; a date in seconds since 1970. */
+export function timeNumber(time: number | Date): number {
+  return time instanceof Date ? time.getTime() / 1000 : time;
 }
 
 function checkName(where: Ability, name: string, value: unknown): void {
-  if (typeof value === 'string') return;
-  const advice = typeof value === 'number' ? `Write "${value}": names are strings.` : '';
-  throw new ValueError(expected(where, 'the name of a node or relation', name, value, advice));
+  if (typeof value === 'string' || Number.isFinite(value)) return;
+  throw new ValueError(expected(where, 'the name of a node or relation', name, value));
 }

@@ -12,6 +12,7 @@ import {
   BasePredictor,
   type ClassifiedName,
   type EdgeName,
+  type Name,
   type NeighborOptions,
   type RankedName,
   type RankOptions,
@@ -79,6 +80,7 @@ export class GraphPredictor extends BasePredictor {
   }
 
   override async score(edges: readonly EdgeName[]): Promise<Float32Array> {
+    this.checkOpen('score');
     if (this.kind !== 'links') return super.score(edges);
     checkEdges('score', edges);
     const src = Int32Array.from(edges, ({ head }) => this.#node('head', head, 'src'));
@@ -96,6 +98,7 @@ export class GraphPredictor extends BasePredictor {
     questions: readonly RankQuestion[],
     options: RankOptions = {},
   ): Promise<RankedName[][]> {
+    this.checkOpen('rank');
     if (this.kind !== 'links') return super.rank(questions, options);
     checkOptionNames('rank', options, { k: true, includeKnown: true });
     checkQuestions('rank', questions);
@@ -113,7 +116,7 @@ export class GraphPredictor extends BasePredictor {
       );
     const want = head === undefined ? 'head' : 'tail';
     const node =
-      want === 'tail' ? this.#node('head', head as string, 'src') : this.#node('tail', tail as string, 'dst');
+      want === 'tail' ? this.#node('head', head as Name, 'src') : this.#node('tail', tail as Name, 'dst');
     const relation = this.#relation(question.relation);
     const known = await this.#knownEnds(node, relation, want);
     const skip = (id: number): boolean => !includeKnown && (id === node || known.has(id));
@@ -124,7 +127,8 @@ export class GraphPredictor extends BasePredictor {
     }));
   }
 
-  override async neighbors(names: readonly string[], options: NeighborOptions = {}): Promise<RankedName[][]> {
+  override async neighbors(names: readonly Name[], options: NeighborOptions = {}): Promise<RankedName[][]> {
+    this.checkOpen('neighbors');
     checkOptionNames('neighbors', options, { k: true });
     checkNames('neighbors', names);
     const count = checkCount('neighbors', options);
@@ -137,7 +141,8 @@ export class GraphPredictor extends BasePredictor {
     return found;
   }
 
-  override async classify(names: readonly string[]): Promise<ClassifiedName[]> {
+  override async classify(names: readonly Name[]): Promise<ClassifiedName[]> {
+    this.checkOpen('classify');
     const { model } = this.run;
     if (!(model instanceof NodeClassificationModel)) return super.classify(names);
     checkNames('classify', names);
@@ -158,26 +163,27 @@ export class GraphPredictor extends BasePredictor {
     return found;
   }
 
-  override async embed(names: readonly string[]): Promise<Float32Array[]> {
+  override async embed(names: readonly Name[]): Promise<Float32Array[]> {
+    this.checkOpen('embed');
     checkNames('embed', names);
     const ids = Int32Array.from(names, (name) => this.#node('name', name));
     const { rows, width } = await rowsOf(this.run, ids);
     return names.map((_, i) => rows.slice(i * width, (i + 1) * width));
   }
 
-  override close(): Promise<void> {
+  protected override release(): Promise<void> {
     return this.run.close();
   }
 
-  #node(field: string, raw: string, side?: 'src' | 'dst'): number {
+  #node(field: string, raw: Name, side?: 'src' | 'dst'): number {
     const { command, prefix } = this.#messageNames;
     return findName(this.#names.nodes, {
-      ...{ command, raw, side, option: `${prefix}${field}`, what: 'an entity' },
+      ...{ command, raw: String(raw), side, option: `${prefix}${field}`, what: 'an entity' },
     });
   }
 
   /** Returns the relation of a question; it may be omitted if the graph has only one. */
-  #relation(raw: string | undefined): number | null {
+  #relation(raw: Name | undefined): number | null {
     const { relations } = this.#names;
     const { command, prefix } = this.#messageNames;
     if (relations === null) {
@@ -187,7 +193,12 @@ export class GraphPredictor extends BasePredictor {
       );
     }
     if (raw !== undefined)
-      return findName(relations, { command, raw, option: `${prefix}relation`, what: 'a relation' });
+      return findName(relations, {
+        command,
+        raw: String(raw),
+        option: `${prefix}relation`,
+        what: 'a relation',
+      });
     if (relations.size === 1) return 0;
     const some = Array.from({ length: Math.min(relations.size, 8) }, (_, id) => relations.nameOf(id)).sort();
     throw new ValueError(

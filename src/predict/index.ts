@@ -1,6 +1,6 @@
 /** Trained models opened for use: predictors of every task, and helpers for commands that write predictions. */
 export { encodeNewNodes } from './encode-new-nodes.js';
-export type { GraphologyGraph, Name } from './fit/edge-input.js';
+export type { GraphologyGraph } from './fit/edge-input.js';
 export {
   type EventRecord,
   type EventSource,
@@ -23,8 +23,12 @@ export type {
   Ability,
   ClassifiedName,
   EdgeName,
+  EventStreamPredictor,
+  LinkPredictor,
+  Name,
   NamedEvent,
   NeighborOptions,
+  NodePredictor,
   Predictor,
   RankedName,
   RankOptions,

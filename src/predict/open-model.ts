@@ -1,21 +1,38 @@
 /** Opens trained models as predictors. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { type OpenedRun, type OpenRunOptions, openRun } from '../train/index.js';
+import { expected, ValueError } from '../util/errors.js';
 import { EventPredictor } from './event-predictor.js';
 import { GraphPredictor } from './graph-predictor.js';
 import type { Predictor } from './predictor.js';
 
 /**
- * Opens the model of a run, of one of its checkpoints, or of a configuration file.
+ * Opens the model of a run, of one of its checkpoints, of a configuration file, or of a directory that `fitLinks`,
+ * `fitNodes` or `fitEvents` created.
  *
  * @example
  * const model = await openModel('runs/first');
  * const [answers] = await model.rank([{ head: 'steroid', relation: 'affects' }], { k: 3 });
  */
 export async function openModel(path: string, options: OpenRunOptions = {}): Promise<Predictor> {
-  return openPredictor(await openRun(path, { command: 'openModel', ...options }));
+  if (typeof path !== 'string') throw new ValueError(expected('openModel', 'a path', 'path', path));
+  const run = isFitDirectory(path) ? join(path, 'run') : path;
+  return openPredictor(await openRun(run, { command: 'openModel', ...options }));
 }
 
-/** Returns the predictor of an open run; closing it closes the run. */
+/** Returns whether `fitLinks` or one of its siblings created the directory. */
+function isFitDirectory(path: string): boolean {
+  const has = (...names: string[]): boolean => existsSync(join(path, ...names));
+  return !has('full_config.yaml') && has('run', 'full_config.yaml') && has('data');
+}
+
+/** Returns the predictor of an open run; closing it closes the run, and so does a failure. */
 export async function openPredictor(run: OpenedRun): Promise<Predictor> {
-  return run.kind === 'events' ? new EventPredictor(run) : GraphPredictor.open(run);
+  try {
+    return run.kind === 'events' ? new EventPredictor(run) : await GraphPredictor.open(run);
+  } catch (error) {
+    await run.close();
+    throw error;
+  }
 }

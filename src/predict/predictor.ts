@@ -8,24 +8,27 @@ import type { Metrics } from '../train/index.js';
 import type { RunRecord, TaskKind } from '../train/run/run-record.js';
 import { StateError } from '../util/errors.js';
 
+/** A name of a node or a relation; a number stands for its decimal digits. */
+export type Name = string | number;
+
 /** Methods that a predictor may support. */
 export type Ability = 'score' | 'rank' | 'neighbors' | 'classify' | 'embed' | 'append';
 
 /** An edge, or an event at a time, by names. Graphs whose edges have no relation take none. */
 export interface EdgeName {
-  readonly head: string;
-  readonly tail: string;
-  readonly relation?: string;
-  /** For events; default: just after the last one. */
-  readonly time?: number;
+  readonly head: Name;
+  readonly tail: Name;
+  readonly relation?: Name;
+  /** For events: in the unit of the stream, or a date for a stream in seconds. Default: just after the last event. */
+  readonly time?: number | Date;
 }
 
 /** A question for the missing endpoint. */
 export interface RankQuestion {
-  readonly head?: string;
-  readonly tail?: string;
-  readonly relation?: string;
-  readonly time?: number;
+  readonly head?: Name;
+  readonly tail?: Name;
+  readonly relation?: Name;
+  readonly time?: number | Date;
 }
 
 export interface RankOptions {
@@ -57,9 +60,12 @@ export interface ClassifiedName {
 
 /** An event by names. */
 export interface NamedEvent {
-  readonly head: string;
-  readonly tail: string;
-  readonly time: number;
+  readonly head: Name;
+  readonly tail: Name;
+  /** In the unit of the stream, or a date for a stream in seconds. */
+  readonly time: number | Date;
+  /** Name of its type, in a stream whose events have types. Required only if the model uses types as features. */
+  readonly type?: string;
   /** As many numbers as the events of the stream have. */
   readonly features?: readonly number[];
 }
@@ -76,14 +82,33 @@ export interface Predictor {
   /** Returns the most likely other endpoints of edges, for each question. */
   rank(questions: readonly RankQuestion[], options?: RankOptions): Promise<RankedName[][]>;
   /** Returns the nodes whose rows have the highest cosine similarity, for each name. */
-  neighbors(names: readonly string[], options?: NeighborOptions): Promise<RankedName[][]>;
-  classify(names: readonly string[]): Promise<ClassifiedName[]>;
+  neighbors(names: readonly Name[], options?: NeighborOptions): Promise<RankedName[][]>;
+  classify(names: readonly Name[]): Promise<ClassifiedName[]>;
   /** Returns the rows of nodes that the model compares. */
-  embed(names: readonly string[]): Promise<Float32Array[]>;
+  embed(names: readonly Name[]): Promise<Float32Array[]>;
   /** Appends events to the stream; later answers take them into account. If one is invalid, none is appended. */
   append(events: readonly NamedEvent[]): Promise<void>;
+  /** Releases the model. Further calls have no effect. */
   close(): Promise<void>;
 }
+
+/** Metrics of a finished run on both held-out splits. */
+interface FinalMetrics {
+  readonly metrics: { readonly validation: Metrics; readonly test: Metrics };
+}
+
+/** A predictor that scores and ranks edges. */
+export type LinkPredictor = Omit<Predictor, 'classify' | 'append' | 'classes' | 'metrics'> & FinalMetrics;
+
+/** A predictor that classifies nodes. */
+export type NodePredictor = Omit<Predictor, 'score' | 'rank' | 'append' | 'metrics'> & FinalMetrics;
+
+/** A predictor that scores and ranks future events. */
+export type EventStreamPredictor = Omit<
+  Predictor,
+  'classify' | 'classes' | 'neighbors' | 'embed' | 'metrics'
+> &
+  FinalMetrics;
 
 const abilityTexts: Readonly<Record<Ability, string>> = {
   score: 'score edges',
@@ -101,7 +126,22 @@ export abstract class BasePredictor implements Predictor {
   readonly classes: readonly string[] = [];
   abstract readonly metrics: Readonly<Record<string, Metrics>>;
 
-  abstract close(): Promise<void>;
+  #isClosed = false;
+
+  /** Releases what the predictor holds; called once. */
+  protected abstract release(): Promise<void>;
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    await this.release();
+  }
+
+  /** Throws if the predictor has been closed. */
+  protected checkOpen(ability: Ability): void {
+    if (this.#isClosed)
+      throw new StateError(`${ability}: expected an open model, got one that was closed. Call close() last.`);
+  }
 
   async score(_edges: readonly EdgeName[]): Promise<Float32Array> {
     throw this.#unsupported('score');
@@ -111,15 +151,15 @@ export abstract class BasePredictor implements Predictor {
     throw this.#unsupported('rank');
   }
 
-  async neighbors(_names: readonly string[], _options?: NeighborOptions): Promise<RankedName[][]> {
+  async neighbors(_names: readonly Name[], _options?: NeighborOptions): Promise<RankedName[][]> {
     throw this.#unsupported('neighbors');
   }
 
-  async classify(_names: readonly string[]): Promise<ClassifiedName[]> {
+  async classify(_names: readonly Name[]): Promise<ClassifiedName[]> {
     throw this.#unsupported('classify');
   }
 
-  async embed(_names: readonly string[]): Promise<Float32Array[]> {
+  async embed(_names: readonly Name[]): Promise<Float32Array[]> {
     throw this.#unsupported('embed');
   }
 

@@ -149,7 +149,7 @@ class BestScores {
   readonly #held: ScoredNode[] = [];
 
   constructor({ count, skip = () => false }: TopOptions) {
-    this.#count = checkInteger('query', '--top', count, 1);
+    this.#count = checkInteger('topLinks', 'count', count, 1);
     this.#skip = skip;
   }
 

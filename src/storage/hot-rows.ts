@@ -68,7 +68,7 @@ export class HotRows {
   copyTo(out: RowArray, { slots, missed }: HotSplit): void {
     const rowBytes = this.width * out.BYTES_PER_ELEMENT;
     if (missed.length === 0) kernels().gatherRows(this.#rows, slots, out, slots.length, rowBytes);
-    else kernels().gatherRowsBeside(this.#rows, slots, out, slots.length, rowBytes, rowBytes);
+    else kernels().gatherRowsStrided(this.#rows, slots, out, slots.length, rowBytes, rowBytes);
   }
 
   /** Caches rows without a copy; ids are distinct. If there are more than the capacity, the last ones stay. */

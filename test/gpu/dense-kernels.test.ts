@@ -190,8 +190,8 @@ describe('rows on webgpu', () => {
     await both('gatherRows', [new Uint8Array(9 * 5).fill(3), some, new Uint8Array(40 * 5), 40, 5], [2]);
     await both('gatherRows', [floats(9 * 8), some, new Float32Array(40 * 8), 40, 32], [2]);
     some[3] = -1;
-    await both('gatherRowsBeside', [floats(9 * 8), some, floats(40 * 12), 40, 32, 48], [2]);
-    await both('gatherRowsBeside', [x, some, floats(40 * 7), 40, 20, 28], [2]);
+    await both('gatherRowsStrided', [floats(9 * 8), some, floats(40 * 12), 40, 32, 48], [2]);
+    await both('gatherRowsStrided', [x, some, floats(40 * 7), 40, 20, 28], [2]);
     await both('putRows', [floats(3 * 5), Int32Array.of(8, 0, 4), x, 3, 20], [2]);
   });
 

@@ -44,7 +44,7 @@ describe.each(implementations)('rows by id: %s', (_, kernels) => {
       const ids = new Int32Array([2, -1, 0]);
       const x = Float32Array.from({ length: 3 * width }, (_, i) => i + 1);
       const y = new Float32Array(3 * (width + 5)).fill(-7);
-      kernels.gatherRowsBeside(x, ids, y.subarray(2), 3, 4 * width, 4 * (width + 5));
+      kernels.gatherRowsStrided(x, ids, y.subarray(2), 3, 4 * width, 4 * (width + 5));
       const want = Float32Array.from(y, (_, at) => {
         const [row, column] = [Math.floor(at / (width + 5)), (at % (width + 5)) - 2];
         if (column < 0 || column >= width) return -7;

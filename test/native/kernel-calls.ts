@@ -44,7 +44,7 @@ const random: Record<string, () => KernelCall> = {
 
 const rows: Record<string, () => KernelCall> = {
   gatherRows: () => [f(6), i(2, 0), f(4), 2, 8],
-  gatherRowsBeside: () => [f(6), i(2, -1), f(5), 2, 8, 12],
+  gatherRowsStrided: () => [f(6), i(2, -1), f(5), 2, 8, 12],
   putRows: () => [f(4), i(2, 0), f(6), 2, 8],
   scatterAddRows: () => [i(2, 0), f(4), f(6), 2, 3, 2],
   sumRows: () => [i(2, 0), f(4), f(6), 2, 3, 2],

@@ -54,7 +54,7 @@ const notFollowed: Readonly<Record<string, readonly number[]>> = {
 /** Kernels with negative ids that mean: none, ignored, not known. */
 const negatives = new Set([
   ...[
-    'gatherRowsBeside',
+    'gatherRowsStrided',
     'crossEntropy',
     'crossEntropyBackward',
     'crossEntropyTotal',

@@ -68,8 +68,9 @@ describe('fitLinks', () => {
   test('edges without relations, and numbers as names', async () => {
     const ring = Array.from({ length: 60 }, (_, i): [number, number] => [i, (i + 1) % 60]);
     const model = await fitLinks(ring, { epochs: 5 });
-    const [answers] = await model.rank([{ head: '7' }], { k: 2 });
+    const [answers] = await model.rank([{ head: 7 }], { k: 2 });
     expect(answers).toHaveLength(2);
+    await expect(model.rank([{ head: 7 }], { k: 0 })).rejects.toThrow(/rank: .* for k, got 0/);
     await expect(model.rank([{ head: '7', relation: 'next' }])).rejects.toThrow(/relation/);
     await model.close();
   });
@@ -79,7 +80,7 @@ describe('fitLinks', () => {
     const model = await fitLinks(facts, { epochs: 5, directory });
     const row = (await model.embed(['person 1']))[0];
     await model.close();
-    const again = await openModel(join(directory, 'run'));
+    const again = await openModel(directory);
     expect((await again.embed(['person 1']))[0]).toEqual(row);
     await again.close();
     await expect(fitLinks(facts, { directory })).rejects.toThrow(/expected an empty or new directory/);
@@ -89,7 +90,17 @@ describe('fitLinks', () => {
     const gone = await fitLinks(facts, { epochs: 5 });
     expect(temporary().length).toBe(before.length + 1);
     await gone.close();
+    await gone.close();
     expect(temporary()).toEqual(before);
+    await expect(gone.embed(['person 1'])).rejects.toThrow(
+      /embed: expected an open model, got one that was closed/,
+    );
+
+    const failed = join(folder, 'failed');
+    await expect(fitLinks(facts, { directory: failed, config: { 'training.x': 1 } })).rejects.toThrow(
+      /training.x/,
+    );
+    expect(readdirSync(failed)).toEqual([]);
   });
 
   test('prints nothing unless it is given an output', async () => {
@@ -99,6 +110,14 @@ describe('fitLinks', () => {
     await model.close();
     expect(lines.join('')).toMatch(/epoch 5 .*loss/);
     expect(lines.join('')).toMatch(/mrr/);
+  });
+
+  test('columns of a file by name', async () => {
+    const file = join(folder, 'named.csv');
+    writeFileSync(file, `since,a,b,c\n${facts.map(([h, r, t]) => `2020,${h},${r},"${t}"\n`).join('')}`);
+    const model = await fitLinks(file, { epochs: 5, columns: { head: 'a', relation: 'b', tail: 'c' } });
+    expect(await model.score([{ head: 'person 1', relation: 'lives in', tail: 'city, 1' }])).toHaveLength(1);
+    await model.close();
   });
 
   test.each([
@@ -115,6 +134,9 @@ describe('fitLinks', () => {
     [[['a', 'r', 'x\ny']], /edges\[0\] tail/],
     [[['a', Number.NaN, 'b']], /edges\[0\] relation/],
     [[null], /edges\[0\]/],
+    [[['a', 'r', 'b', 5]], /expected \[head, relation, tail\].* for edges\[0\], got 4 entries/],
+    [[{ from: 'a', to: 'b' }], /an object with head and tail for edges\[0\], got the fields from, to/],
+    [[['a', 'r', 'b']], /expected at least 20 edges/],
     [7, /expected an array, a graphology graph or the path of a file for edges/],
     [join(folder, 'missing.tsv'), /missing\.tsv/],
   ])('rejects %j', async (edges, message) => {
@@ -126,6 +148,11 @@ describe('fitLinks', () => {
     await expect(fitLinks(facts, { epochs: 0 })).rejects.toThrow(/epochs/);
     await expect(fitLinks(facts, { relation: 'kind' })).rejects.toThrow(/graphology/);
     await expect(fitLinks(facts, { config: { 'training.batchsize': 5 } })).rejects.toThrow(/batch_size/);
+    await expect(fitLinks(facts, { config: { 'storage.model_dir': 'x' } })).rejects.toThrow(
+      /Set the location with directory/,
+    );
+    await expect(fitLinks(facts, { split: [0.9, 0.1] as never })).rejects.toThrow(/three positive fractions/);
+    await expect(fitLinks(facts, { header: true })).rejects.toThrow(/the path of a file/);
   });
 });
 
@@ -182,8 +209,20 @@ describe('fitNodes', () => {
     await expect(fit({ nodes, edges }, {})).rejects.toThrow(/the field that holds the class for label/);
     await expect(fit({ nodes, edges }, { label: 'color' })).rejects.toThrow(/at least 3 nodes with a class/);
     await expect(fit({ nodes: [...nodes, nodes[0]], edges })).rejects.toThrow(/different names/);
-    await expect(fit({ nodes, edges: [['node 0']] })).rejects.toThrow(/edges\[0\] target/);
-    await expect(fit({ nodes: [{ name: 'x' }], edges })).rejects.toThrow(/nodes\[0\]\.id/);
+    await expect(fit({ nodes, edges: [['node 0']] })).rejects.toThrow(
+      /\[source, target\] .* for edges\[0\], got 1 entries/,
+    );
+    await expect(fit({ nodes: [{ name: 'x' }], edges })).rejects.toThrow(
+      /the field id for nodes\[0\], got the fields name/,
+    );
+    await expect(fit({ nodes: [{ ...nodes[0], tags: ['a'] }], edges })).rejects.toThrow(/nodes\[0\]\.tags/);
+    const changed = (change: object): Promise<unknown> =>
+      fit({ nodes: [{ ...nodes[1], ...change }, ...nodes.slice(2)], edges });
+    await expect(changed({ segment: 'NA' })).rejects.toThrow(/It stands for a missing value/);
+    await expect(changed({ segment: ' new' })).rejects.toThrow(/nodes\[0\]\.segment/);
+    await expect(changed({ segment: { a: 1 } })).rejects.toThrow(/nodes\[0\]\.segment/);
+    await expect(changed({ age: 'old' })).rejects.toThrow(/nodes\[1\]\.age/);
+    await expect(changed({ ' age': 3 })).rejects.toThrow(/the name of a field of nodes\[0\]/);
     await expect(fit(null)).rejects.toThrow(/nodes and edges, or a graphology graph/);
   });
 });
@@ -205,11 +244,25 @@ describe('fitEvents', () => {
     expect(model.kind).toBe('events');
     expect(model.metrics.test.ap).toBeGreaterThan(0.5);
     const before = await model.score([{ head: 'user 3', tail: 'item 6' }]);
-    await model.append([{ head: 'user 3', tail: 'item 6', time: 2000 }]);
+    await model.append([{ head: 'user 3', tail: 'item 6', time: new Date(2_000_000) }]);
     const after = await model.score([{ head: 'user 3', tail: 'item 6' }]);
     expect(after[0]).not.toBe(before[0]);
     const [answers] = await model.rank([{ head: 'user 3' }], { k: 2 });
     expect(answers).toHaveLength(2);
+    await model.close();
+  });
+
+  test('events of a file with types can be appended with and without a type', async () => {
+    const file = join(folder, 'typed.csv');
+    const lines = events.map(
+      ([head, tail, time], i) => `${head},${tail},${time},${['buy', 'view'][i % 2]}\n`,
+    );
+    writeFileSync(file, `source,target,time,action\n${lines.join('')}`);
+    const model = await fitEvents(file, options);
+    await model.append([{ head: 'user 3', tail: 'item 6', time: 2000 }]);
+    await model.append([{ head: 'user 3', tail: 'item 6', time: 2001, type: 'view' }]);
+    const wrong = model.append([{ head: 'user 3', tail: 'item 6', time: 2002, type: 'sell' }]);
+    await expect(wrong).rejects.toThrow(/expected one of buy, view for events\[0\]\.type/);
     await model.close();
   });
 
@@ -240,7 +293,11 @@ describe('fitEvents', () => {
     await expect(fit([['a', 'b', 1], { head: 'a', tail: 'b', time: 2, features: [1] }])).rejects.toThrow(
       /events\[1\]\.features/,
     );
-    await expect(fit([{ head: 'a', time: 2 }])).rejects.toThrow(/events\[0\] tail/);
+    await expect(fit([{ head: 'a', time: 2 }])).rejects.toThrow(
+      /head, tail and time for events\[0\], got the fields head, time/,
+    );
+    await expect(fit([{ head: 'a', tail: 'b', time: 2, features: 5 }])).rejects.toThrow(/features/);
+    await expect(fit([['a', 'b', 1, 2]])).rejects.toThrow(/got 4 entries/);
     await expect(fit([])).rejects.toThrow(/at least one entry/);
   });
 });

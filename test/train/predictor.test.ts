@@ -95,9 +95,9 @@ describe('links', () => {
     ['no questions', (model) => model.rank(undefined as never), 'a list for questions, got undefined'],
     ['a text as a question', (model) => model.rank(['3'] as never), 'an object for questions[0], got "3"'],
     [
-      'a number as a name',
-      (model) => model.rank([{ head: 3, relation: '1' }] as never),
-      'for questions[0].head, got 3. Write "3": names are strings.',
+      'a list as a name',
+      (model) => model.rank([{ head: ['3'], relation: '1' }] as never),
+      'the name of a node or relation for questions[0].head',
     ],
     ['a wrong count', (model) => model.rank([], { k: 'x' } as never), 'rank: expected a whole number'],
     ['no list of edges', (model) => model.score('3' as never), 'score: expected a list for edges, got "3"'],
@@ -112,8 +112,8 @@ describe('links', () => {
       'neighbors: expected a list for names, got "0"',
     ],
     [
-      'numbers',
-      (model) => model.embed([0] as never),
+      'null',
+      (model) => model.embed([null] as never),
       'embed: expected the name of a node or relation for names[0]',
     ],
   ])('says what it expected in place of %s', async (_what, ask, message) => {
@@ -181,7 +181,7 @@ describe('events', () => {
     await expect(model.rank('0' as never)).rejects.toThrow('rank: expected a list for questions, got "0"');
     await expect(model.append({ head: '0' } as never)).rejects.toThrow('append: expected a list for events');
     await expect(model.append([{ head: '0', tail: '0' }] as never)).rejects.toThrow(
-      'append: expected a number for events[0].time, got undefined',
+      'append: expected a number or a Date for events[0].time, got undefined',
     );
   });
 });

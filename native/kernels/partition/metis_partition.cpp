@@ -80,6 +80,11 @@ i64 run_metis(const i32* offsets, const i32* indices, const i32* edge_weights, c
   static Metis metis;
   if (metis.partition == nullptr) metis = open_metis();  // it may have been installed since the last call
   if (metis.partition == nullptr) return -1;
+  // METIS divides by zero here.
+  if (n <= 1 || parts <= 1) {
+    std::fill(out, out + n, 0);
+    return 0;
+  }
   i32 options[kOptions];
   metis.defaults(options);
   options[metis.seed_option] = static_cast<i32>(seed);

@@ -12,7 +12,7 @@ namespace skein {
 void gather_rows(const void* x, const i32* ids, void* y, i64 n, i64 row_bytes);
 
 // Row i, row_bytes bytes at y + i stride_bytes, = x[ids[i], :]; zeros where ids[i] is −1.
-void gather_rows_beside(const void* x, const i32* ids, void* y, i64 n, i64 row_bytes, i64 stride_bytes);
+void gather_rows_strided(const void* x, const i32* ids, void* y, i64 n, i64 row_bytes, i64 stride_bytes);
 
 // dst[ids[i], :] = src[i, :], rows of row_bytes bytes; ids are unique.
 void put_rows(const void* src, const i32* ids, void* dst, i64 n, i64 row_bytes);

@@ -72,7 +72,7 @@ void gather_rows(const void* x, const i32* ids, void* y, i64 n, i64 row_bytes) {
   }
 }
 
-void gather_rows_beside(const void* x, const i32* ids, void* y, i64 n, i64 row_bytes, i64 stride_bytes) {
+void gather_rows_strided(const void* x, const i32* ids, void* y, i64 n, i64 row_bytes, i64 stride_bytes) {
   if (n <= 0 || row_bytes <= 0) return;
   const Rows rows{static_cast<const u8*>(x), ids, n, row_bytes, rows_ahead(row_bytes)};
   parallel_for(n, row_bytes >= kChunkBytes ? 1 : kChunkBytes / row_bytes, [&](i64 begin, i64 end) {

@@ -50,7 +50,7 @@ class PageBuffer {
 struct Task {
   i64 file;
   const i32* ids;
-  const i32* places;
+  const i32* out_rows;
   u8* out;
   i64 n;
   i64 row_bytes;
@@ -86,7 +86,7 @@ struct Task {
       done += got;
     }
     for (i64 i = begin; i < end; ++i)
-      std::memcpy(out + places[i] * row_bytes, data + (ids[i] * row_bytes - from), static_cast<size_t>(row_bytes));
+      std::memcpy(out + out_rows[i] * row_bytes, data + (ids[i] * row_bytes - from), static_cast<size_t>(row_bytes));
   }
 
   // Reads runs until there are none left.
@@ -152,12 +152,12 @@ void call_readers(const std::shared_ptr<Task>& task, i64 count) {
 
 }  // namespace
 
-void read_rows(i64 file, const i32* ids, const i32* places, void* out, i64 n, i64 row_bytes, i64 gap_bytes) {
+void read_rows(i64 file, const i32* ids, const i32* out_rows, void* out, i64 n, i64 row_bytes, i64 gap_bytes) {
   if (n <= 0 || row_bytes <= 0) return;
   auto task = std::make_shared<Task>();
   task->file = file;
   task->ids = ids;
-  task->places = places;
+  task->out_rows = out_rows;
   task->out = static_cast<u8*>(out);
   task->n = n;
   task->row_bytes = row_bytes;

@@ -4,12 +4,14 @@
  *
  * Edges of `inNeighborsVec` and `outNeighborsVec` are one list per hop, the farthest first, as `hopOffsets` counts hops.
  */
+
 import type { Block } from '../../graph/index.js';
 import type { DenseSide } from '../../sample/dense-sample.js';
 import { DenseSample } from '../../sample/index.js';
 import type { LayerGraph } from '../../sample/layer-graph.js';
 import type { EdgeList } from '../../sample/one-hop-sampler.js';
 import type { Tensor } from '../../tensor/index.js';
+import { concatInt32 } from '../../util/arrays.js';
 import { expected, ShapeError, StateError } from '../../util/errors.js';
 import { MariusGraph } from './marius-graph.js';
 
@@ -195,7 +197,7 @@ function sideOf(
   if (offsets === null) return null;
   const neighbors = joinLists(hops.map(({ src, dst }) => (direction === 'in' ? src : dst)));
   const relations = hops.some((hop) => (hop.relations ?? null) !== null)
-    ? joinLists(hops.map((hop) => hop.relations as Int32Array))
+    ? joinLists(hops.map((hop, i) => checkRelations(`${direction}NeighborsVec[${i}].relations`, hop)))
     : null;
   if (mapping !== null && mapping.length !== neighbors.length)
     throw new ShapeError(
@@ -211,14 +213,17 @@ function sideOf(
         );
       return row;
     });
-  const pick = (slots: Int32Array): Int32Array => slots.map((slot) => neighbors[slot]);
+  const pick = (positions: Int32Array): Int32Array => positions.map((at) => neighbors[at]);
   const graph = {
     numEdges: neighbors.length,
     neighborsOf: pick,
-    edgeIds: (slots: Int32Array): Int32Array => slots,
+    edgeIds: (positions: Int32Array): Int32Array => positions,
     weightsOf: (): null => null,
   };
-  const all = Int32Array.of(...offsets, neighbors.length);
+  checkOffsets(`${direction}Offsets`, offsets, neighbors.length);
+  const all = new Int32Array(offsets.length + 1);
+  all.set(offsets);
+  all[offsets.length] = neighbors.length;
   const slots = Int32Array.from(neighbors.keys());
   return { side: { graph, edges: { offsets: all, slots, indices: rows } }, relations };
 }
@@ -226,17 +231,48 @@ function sideOf(
 function relationsOf(incoming: GivenSide | null, outgoing: GivenSide | null) {
   const given = [incoming, outgoing].filter((side) => side !== null && side.relations !== null);
   if (given.length === 0) return null;
-  const count = 1 + given.reduce((most, side) => Math.max(most, ...(side?.relations ?? [])), -1);
+  const count =
+    1 +
+    given.reduce(
+      (most, side) => (side?.relations ?? new Int32Array(0)).reduce((a, b) => Math.max(a, b), most),
+      -1,
+    );
   return {
     count,
-    of: (graph: DenseSide['graph'], slots: Int32Array): Int32Array => {
+    of: (graph: DenseSide['graph'], positions: Int32Array): Int32Array => {
       const ids = given.find((side) => side?.side.graph === graph)?.relations ?? new Int32Array(0);
-      return slots.map((slot) => ids[slot]);
+      return positions.map((at) => ids[at]);
     },
   };
 }
 
+/** Returns the relations of a hop; throws unless there is one per edge. */
+function checkRelations(what: string, { src, dst, relations }: EdgeList): Int32Array {
+  if (src.length === dst.length && relations?.length === src.length) return relations;
+  throw new ShapeError(
+    expected(name, `${src.length} relations, one per edge`, what, relations?.length ?? null),
+  );
+}
+
+/** Throws unless offsets ascend from 0 to at most the number of edges. */
+function checkOffsets(what: string, offsets: Int32Array, numEdges: number): void {
+  const wrong = offsets.findIndex(
+    (offset, i) => offset < (i === 0 ? 0 : offsets[i - 1]) || offset > numEdges,
+  );
+  if (wrong >= 0)
+    throw new ShapeError(
+      expected(name, `ascending offsets from 0 to ${numEdges}`, `${what}[${wrong}]`, offsets[wrong]),
+    );
+}
+
 function checkHops(hopOffsets: Int32Array, nodeIds: Int32Array): void {
+  if (new Set(nodeIds).size !== nodeIds.length)
+    throw new ShapeError(expected(name, 'different ids', 'nodeIds', 'an id twice'));
+  const wrong = hopOffsets.findIndex((offset, i) => (i === 0 ? offset !== 0 : offset < hopOffsets[i - 1]));
+  if (wrong >= 0)
+    throw new ShapeError(
+      expected(name, 'ascending offsets from 0', `hopOffsets[${wrong}]`, hopOffsets[wrong]),
+    );
   if (hopOffsets.length < 2 || hopOffsets[hopOffsets.length - 1] !== nodeIds.length)
     throw new ShapeError(
       expected(name, `starts of the hops, then the number of nodes ${nodeIds.length}`, 'hopOffsets', [
@@ -252,5 +288,5 @@ function missingDegrees(): never {
 }
 
 function joinLists(lists: readonly Int32Array[]): Int32Array {
-  return Int32Array.from(lists.flatMap((list) => [...list]));
+  return concatInt32(lists);
 }

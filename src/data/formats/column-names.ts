@@ -22,7 +22,7 @@ const withId = (...words: string[]): string[] => words.flatMap((word) => [word, 
 const meanings: Readonly<Record<Exclude<ColumnMeaning, 'other'>, readonly string[]>> = {
   source: [
     ...withId('src', 'source', 'from', 'user', 'sender', 'head', 'subject', 'customer', 'author', 'person'),
-    ...['u', 'start', 'parent', 'follower', 'citing', 'node 1', 'id 1', 'entity 1'],
+    ...['u', 'who', 'start', 'parent', 'follower', 'citing', 'node 1', 'id 1', 'entity 1'],
     ...['source node', ...withId('from node')],
   ],
   target: [
@@ -39,7 +39,7 @@ const meanings: Readonly<Record<Exclude<ColumnMeaning, 'other'>, readonly string
       'object',
     ),
     ...withId('product', 'paper', 'movie'),
-    ...['v', 'end', 'child', 'followee', 'cited', 'node 2', 'id 2', 'entity 2'],
+    ...['v', 'whom', 'end', 'child', 'followee', 'cited', 'node 2', 'id 2', 'entity 2'],
     ...['target node', ...withId('to node')],
   ],
   relation: [

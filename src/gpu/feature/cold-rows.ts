@@ -111,7 +111,7 @@ class MemoryRows implements ColdRows {
   }
 
   read(ids: Int32Array, out: Uint8Array, stride: number): Promise<void> {
-    kernels().gatherRowsBeside(this.memory as TypedArray, ids, out, ids.length, this.rowBytes, stride);
+    kernels().gatherRowsStrided(this.memory as TypedArray, ids, out, ids.length, this.rowBytes, stride);
     return Promise.resolve();
   }
 

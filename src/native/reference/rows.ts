@@ -11,7 +11,7 @@ export const rowTwins = {
       to.set(from.subarray(start, start + rowBytes), i * rowBytes);
     }
   },
-  gatherRowsBeside(x, ids, y, n, rowBytes, strideBytes) {
+  gatherRowsStrided(x, ids, y, n, rowBytes, strideBytes) {
     const from = new Uint8Array(x.buffer, x.byteOffset, x.byteLength);
     const to = new Uint8Array(y.buffer, y.byteOffset, y.byteLength);
     for (let i = 0; i < n; i++) {
@@ -54,13 +54,13 @@ export const rowTwins = {
     }
     return count;
   },
-  readRows(file, ids, places, out, n, rowBytes) {
+  readRows(file, ids, outRows, out, n, rowBytes) {
     const fs = globalThis.process?.getBuiltinModule?.('node:fs');
     if (fs === undefined) throw new StateError('readRows: files can only be read in Node.js.');
     const bytes = new Uint8Array(out.buffer, out.byteOffset, out.byteLength);
     for (let i = 0; i < n; i++) {
       for (let done = 0; done < rowBytes; ) {
-        const to = places[i] * rowBytes + done;
+        const to = outRows[i] * rowBytes + done;
         const got = fs.readSync(file, bytes, to, rowBytes - done, ids[i] * rowBytes + done);
         if (got === 0) throw new StateError(`readRows: the file ends before row ${ids[i]}.`);
         done += got;

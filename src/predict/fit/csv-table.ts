@@ -10,8 +10,12 @@ export async function writeCsv(
   rows: readonly (readonly unknown[])[],
 ): Promise<string> {
   const line = (fields: readonly unknown[]): string =>
-    `${fields.map((field) => csvField(String(field ?? '').replace(/[\r\n]+/g, ' '), ',')).join(',')}\n`;
+    `${fields.map((field) => csvField(fieldText(field).replace(/[\r\n]+/g, ' '), ',')).join(',')}\n`;
   await mkdir(dirname(path), { recursive: true });
   await writeFile(path, [line(header), ...rows.map(line)].join(''));
   return path;
+}
+
+function fieldText(field: unknown): string {
+  return field instanceof Date ? field.toISOString() : String(field ?? '');
 }

@@ -1,9 +1,6 @@
 /** Edges and events as programs have them: tuples, objects or a graphology graph, checked and turned into columns. */
 import { describe, expected, ValueError } from '../../util/errors.js';
 
-/** A name of a node or a relation; a number stands for its decimal digits. */
-export type Name = string | number;
-
 /** The part of a graphology graph that is read: attributes, and the ends of edges. */
 export interface GraphologyGraph {
   readonly order: number;
@@ -24,12 +21,15 @@ export function isGraphology(value: unknown): value is GraphologyGraph {
   );
 }
 
+/** Line breaks, and halves of surrogate pairs, which do not survive in UTF-8. */
+const unwritable = /[\r\n]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/;
+
 /** Returns a name as text. Line breaks and blanks at the ends would not survive in files, so they are rejected. */
 export function nameText(where: string, what: string, value: unknown): string {
   const text = typeof value === 'number' && Number.isFinite(value) ? String(value) : value;
-  if (typeof text === 'string' && text !== '' && text.trim() === text && !/[\r\n]/.test(text)) return text;
+  if (typeof text === 'string' && text !== '' && text.trim() === text && !unwritable.test(text)) return text;
   throw new ValueError(
-    expected(where, 'text without line breaks and outer blanks, or a number', what, value),
+    expected(where, 'a number, or text without line breaks and surrounding spaces', what, value),
   );
 }
 
@@ -60,8 +60,29 @@ export class NameIds {
   }
 }
 
-/** Throws unless every row is a tuple or an object of the given form. */
-export function checkRow(where: string, name: string, row: unknown, form: string): void {
-  if (typeof row === 'object' && row !== null) return;
+/** The accepted forms of a row: lengths of tuples, and required fields of objects. */
+export interface RowForm {
+  readonly form: string;
+  readonly fields: readonly string[];
+  readonly lengths: readonly number[];
+}
+
+/** Throws unless `row` is a tuple, or an object that has the required fields. */
+export function checkRow(
+  where: string,
+  name: string,
+  row: unknown,
+  { form, fields, lengths }: RowForm,
+): void {
+  if (Array.isArray(row)) {
+    if (lengths.includes(row.length)) return;
+    throw new ValueError(`${where}: expected ${form} for ${name}, got ${row.length} entries.`);
+  }
+  if (typeof row === 'object' && row !== null) {
+    if (fields.every((field) => Object.hasOwn(row, field))) return;
+    throw new ValueError(
+      `${where}: expected ${form} for ${name}, got the fields ${Object.keys(row).join(', ')}.`,
+    );
+  }
   throw new ValueError(`${where}: expected ${form} for ${name}, got ${describe(row)}.`);
 }

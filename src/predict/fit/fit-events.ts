@@ -5,17 +5,9 @@ import { resolveTemporalConfig } from '../../train/index.js';
 import { temporalTemplate } from '../../train/tasks/events/temporal-template.js';
 import { expected, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
-import type { Predictor } from '../predictor.js';
+import type { EventStreamPredictor, Name } from '../predictor.js';
 import { writeCsv } from './csv-table.js';
-import {
-  checkRow,
-  checkRows,
-  fieldOf,
-  type GraphologyGraph,
-  isGraphology,
-  type Name,
-  nameText,
-} from './edge-input.js';
+import { checkRow, checkRows, fieldOf, type GraphologyGraph, isGraphology, nameText } from './edge-input.js';
 import { checkFitOptions, type FitRunOptions, fitRun, fitRunOptionNames, overridesOf } from './fit-run.js';
 
 /** An event as a tuple. */
@@ -53,9 +45,16 @@ const where = 'fitEvents';
  * const [answers] = await model.rank([{ head: 'ana' }], { k: 3 });
  * await model.close();
  */
-export async function fitEvents(events: EventSource, options: FitEventsOptions = {}): Promise<Predictor> {
+export async function fitEvents(
+  events: EventSource,
+  options: FitEventsOptions = {},
+): Promise<EventStreamPredictor> {
   checkOptionNames(where, options, { ...fitRunOptionNames, time: true, nodeTypes: true });
   checkFitOptions(where, options);
+  if (options.time !== undefined && !isGraphology(events))
+    throw new ValueError(
+      expected(where, 'a graphology graph', 'events with the option time', events, 'Leave time out.'),
+    );
   const rows = typeof events === 'string' ? null : eventRows(events, options);
   return fitRun(where, options, async ({ data, run }) => {
     const path = rows === null ? (events as string) : await writeEvents(join(data, 'events.csv'), rows);
@@ -86,7 +85,11 @@ function eventRows(
 ): CheckedEvent[] {
   const rows = isGraphology(events) ? graphRows(events, time) : checkRows(where, 'events', events);
   const checked = rows.map((row, i) => {
-    checkRow(where, `events[${i}]`, row, '[head, tail, time] or an object with head, tail and time');
+    checkRow(where, `events[${i}]`, row, {
+      form: '[head, tail, time] or an object with head, tail and time',
+      fields: ['head', 'tail', 'time'],
+      lengths: [3],
+    });
     return {
       head: nameText(where, `events[${i}] head`, fieldOf(row, 'head', 0)),
       tail: nameText(where, `events[${i}] tail`, fieldOf(row, 'tail', 1)),
@@ -96,7 +99,8 @@ function eventRows(
   });
   const width = checked[0].features.length;
   const wrong = checked.findIndex(
-    ({ features }) => features.length !== width || !features.every(Number.isFinite),
+    ({ features }) =>
+      !Array.isArray(features) || features.length !== width || !features.every(Number.isFinite),
   );
   if (wrong >= 0)
     throw new ValueError(

@@ -3,22 +3,23 @@
 import { preprocess } from '../../data/index.js';
 import { prepareGraph } from '../../data/prepare/prepare-graph.js';
 import type { DatasetFacts } from '../../train/config/check-dataset.js';
+import type { Output } from '../../train/index.js';
 import { expected, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
-import type { Predictor } from '../predictor.js';
+import type { LinkPredictor, Name } from '../predictor.js';
 import {
   checkRow,
   checkRows,
   fieldOf,
   type GraphologyGraph,
   isGraphology,
-  type Name,
   NameIds,
   nameText,
 } from './edge-input.js';
 import {
   type ChosenKeys,
   checkFitOptions,
+  checkSplit,
   type FitFolders,
   type FitRunOptions,
   fitRun,
@@ -44,7 +45,13 @@ export interface FitLinksOptions extends FitRunOptions {
   readonly split?: readonly [train: number, validation: number, test: number];
   /** Edge attribute of a graphology graph that holds the relation. Default: edges have no relation. */
   readonly relation?: string;
+  /** Columns of a file, by name or index. Default: common names such as head, source or user; else by position. */
+  readonly columns?: { readonly head: Column; readonly relation?: Column; readonly tail: Column };
+  /** Whether the first line of a file names its columns. Default: detected. */
+  readonly header?: boolean;
 }
+
+type Column = string | number;
 
 const where = 'fitLinks';
 
@@ -57,17 +64,31 @@ const where = 'fitLinks';
  * const [answers] = await model.rank([{ head: 'aspirin', relation: 'treats' }], { k: 3 });
  * await model.close();
  */
-export async function fitLinks(edges: LinkSource, options: FitLinksOptions = {}): Promise<Predictor> {
-  checkOptionNames(where, options, { ...fitRunOptionNames, split: true, relation: true });
+export async function fitLinks(edges: LinkSource, options: FitLinksOptions = {}): Promise<LinkPredictor> {
+  checkOptionNames(where, options, {
+    ...fitRunOptionNames,
+    ...{ split: true, relation: true, columns: true, header: true },
+  });
   checkFitOptions(where, options);
+  checkSplit(where, options.split);
   const files = fileNames(edges);
   if (options.relation !== undefined && !isGraphology(edges))
     throw new ValueError(
       expected(where, 'a graphology graph', 'edges with the option relation', edges, 'Leave relation out.'),
     );
+  if (files === null && (options.columns ?? options.header) !== undefined)
+    throw new ValueError(
+      expected(
+        where,
+        'the path of a file',
+        'edges with the option columns or header',
+        edges,
+        'Leave it out.',
+      ),
+    );
   const columns = files === null ? readColumns(edges, options.relation) : null;
-  return fitRun(where, options, async (folders) => {
-    if (columns === null) await prepareFiles(files as string[], folders, options);
+  return fitRun(where, options, async (folders, output) => {
+    if (columns === null) await prepareFiles(files as string[], folders, options, output);
     else await prepareColumns(columns, folders, options);
     return graphConfig(folders, 'LINK_PREDICTION', options, chosenKeys);
   });
@@ -100,6 +121,15 @@ function chosenKeys({
   };
 }
 
+/** Each of the three splits needs an edge. */
+const fewest = 20;
+
+const edgeForm = {
+  form: '[head, relation, tail], [head, tail] or an object with head and tail',
+  fields: ['head', 'tail'],
+  lengths: [2, 3],
+};
+
 interface LinkColumns {
   readonly nodes: NameIds;
   readonly relations: NameIds | null;
@@ -124,12 +154,7 @@ function readColumns(edges: LinkSource, attribute: string | undefined): LinkColu
   const dst = new Int32Array(rows.length);
   const rel = typed ? new Int32Array(rows.length) : null;
   for (const [i, row] of rows.entries()) {
-    checkRow(
-      where,
-      `edges[${i}]`,
-      row,
-      '[head, relation, tail], [head, tail] or an object with head and tail',
-    );
+    checkRow(where, `edges[${i}]`, row, edgeForm);
     const relation = relationOf(row);
     if ((relation !== undefined) !== typed)
       throw new ValueError(
@@ -143,6 +168,10 @@ function readColumns(edges: LinkSource, attribute: string | undefined): LinkColu
     if (relations !== null && rel !== null)
       rel[i] = relations.idOf(nameText(where, `edges[${i}] relation`, relation));
   }
+  if (rows.length < fewest)
+    throw new ValueError(
+      expected(where, `at least ${fewest} edges to learn from and to test on`, 'edges', rows.length),
+    );
   return { nodes, relations, src, dst, rel };
 }
 
@@ -155,17 +184,21 @@ function relationOf(row: unknown): unknown {
 function graphRows(graph: GraphologyGraph, attribute: string | undefined): readonly unknown[] {
   const rows: unknown[] = [];
   graph.forEachEdge((_edge, attributes, head, tail) => {
+    if (attribute !== undefined && attributes[attribute] === undefined)
+      throw new ValueError(
+        `${where}: expected the attribute ${attribute} on every edge (relation), got an edge from ${head} to ${tail} with ${Object.keys(attributes).join(', ') || 'none'}.`,
+      );
     rows.push(attribute === undefined ? [head, tail] : [head, attributes[attribute], tail]);
   });
   return checkRows(where, 'the edges of the graph', rows);
 }
 
-const defaultSplit = [0.9, 0.05, 0.05];
+const defaultSplit = [0.9, 0.05, 0.05] as const;
 
 async function prepareColumns(
   { nodes, relations, src, dst, rel }: LinkColumns,
   { data }: FitFolders,
-  { split = defaultSplit as [number, number, number], seed = 1 }: FitLinksOptions,
+  { split = defaultSplit, seed = 1 }: FitLinksOptions,
 ): Promise<void> {
   await prepareGraph([{ src, dst, ...(rel === null ? {} : { relations: rel }) }], {
     ...{ outputDir: data, numNodes: nodes.names.length, nodeNames: nodes.names, split, seed },
@@ -173,10 +206,21 @@ async function prepareColumns(
   });
 }
 
-async function prepareFiles(files: string[], { data }: FitFolders, options: FitLinksOptions): Promise<void> {
-  const { split = defaultSplit, seed = 1 } = options;
-  await preprocess({
-    ...{ edges: files, outputDir: data, seed, inProcess: true },
-    ...(files.length === 1 ? { split } : {}),
-  });
+async function prepareFiles(
+  files: string[],
+  { data }: FitFolders,
+  { split = defaultSplit, seed = 1, columns, header }: FitLinksOptions,
+  output: Output,
+): Promise<void> {
+  await preprocess(
+    {
+      ...{ edges: files, outputDir: data, seed, inProcess: true },
+      ...(files.length === 1 ? { split } : {}),
+      ...(header === undefined ? {} : { header }),
+      ...(columns === undefined ? {} : { source: columns.head, target: columns.tail }),
+      ...(columns?.relation === undefined ? {} : { edgeType: columns.relation }),
+    },
+    () => {},
+    { onNote: (note) => output.note(note) },
+  );
 }

@@ -1,23 +1,17 @@
 /** Node classification in one call. */
 import { join } from 'node:path';
 import { preprocess } from '../../data/index.js';
+import { isMissing } from '../../data/prepare/node-encoding.js';
 import type { DatasetFacts } from '../../train/config/check-dataset.js';
 import { expected, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
-import type { Predictor } from '../predictor.js';
+import type { Name, NodePredictor } from '../predictor.js';
 import { writeCsv } from './csv-table.js';
-import {
-  checkRow,
-  checkRows,
-  fieldOf,
-  type GraphologyGraph,
-  isGraphology,
-  type Name,
-  nameText,
-} from './edge-input.js';
+import { checkRow, checkRows, fieldOf, type GraphologyGraph, isGraphology, nameText } from './edge-input.js';
 import {
   type ChosenKeys,
   checkFitOptions,
+  checkSplit,
   type FitFolders,
   type FitRunOptions,
   fitRun,
@@ -25,11 +19,11 @@ import {
   graphConfig,
 } from './fit-run.js';
 
-/** A value of a node: a number, a category, a boolean; null and undefined are missing values. */
-export type NodeValue = string | number | boolean | null | undefined;
-
-/** A node: its name, its class if known, and any number of features. */
-export type NodeRecord = Readonly<Record<string, NodeValue>>;
+/**
+ * A node: its name, its class if known, and any number of features, which are numbers, categories or booleans. Null and
+ * undefined are missing values.
+ */
+export type NodeRecord = object;
 
 /** A graph in memory or in files. */
 export interface NodeSource {
@@ -66,12 +60,13 @@ const where = 'fitNodes';
 export async function fitNodes(
   graph: NodeSource | GraphologyGraph,
   options: FitNodesOptions,
-): Promise<Predictor> {
+): Promise<NodePredictor> {
   checkOptionNames(where, options, {
     ...fitRunOptionNames,
     ...{ label: true, id: true, ignore: true, split: true },
   });
   checkFitOptions(where, options ?? {});
+  checkSplit(where, options?.split);
   if (typeof options?.label !== 'string' || options.label === '')
     throw new ValueError(
       expected(
@@ -103,16 +98,19 @@ function chosenKeys({ num_train: numTrain = 0 }: DatasetFacts): ChosenKeys {
   };
 }
 
+/** A node with its fields, once it has been checked. */
+type NodeFields = Readonly<Record<string, unknown>>;
+
 /** Rows to write, or the path of a file that is read as it is. */
 interface NodeTables {
-  readonly nodes: { readonly columns: readonly string[]; readonly rows: readonly NodeRecord[] } | string;
+  readonly nodes: { readonly columns: readonly string[]; readonly rows: readonly NodeFields[] } | string;
   readonly edges: readonly (readonly [string, string])[] | string;
 }
 
 function graphSource(graph: GraphologyGraph, { id = 'id' }: FitNodesOptions): NodeSource {
   const nodes: NodeRecord[] = [];
   graph.forEachNode((node, attributes) => {
-    nodes.push({ ...(attributes as NodeRecord), [id]: node });
+    nodes.push({ ...attributes, [id]: node });
   });
   const edges: [string, string][] = [];
   graph.forEachEdge((_edge, _attributes, source, target) => {
@@ -123,17 +121,22 @@ function graphSource(graph: GraphologyGraph, { id = 'id' }: FitNodesOptions): No
 
 function nodeRows({ nodes }: NodeSource, { id = 'id', label }: FitNodesOptions): NodeTables['nodes'] {
   if (typeof nodes === 'string') return nodes;
-  const rows = checkRows(where, 'nodes', nodes) as readonly NodeRecord[];
+  const rows = checkRows(where, 'nodes', nodes) as readonly NodeFields[];
   const names = new Set<string>();
-  const columns = new Set<string>([id]);
+  const columns = new Map<string, ValueKind>([[id, 'text']]);
   let labelled = 0;
   for (const [i, row] of rows.entries()) {
-    checkRow(where, `nodes[${i}]`, row, 'an object with the fields of a node');
+    checkRow(where, `nodes[${i}]`, row, {
+      form: `an object with the field ${id}`,
+      fields: [id],
+      lengths: [],
+    });
     const name = nameText(where, `nodes[${i}].${id}`, row[id]);
     if (names.has(name))
       throw new ValueError(expected(where, 'different names', `nodes[${i}].${id}`, name, 'Merge the two.'));
     names.add(name);
-    for (const key of Object.keys(row)) columns.add(key);
+    for (const [key, value] of Object.entries(row)) checkField(columns, `nodes[${i}]`, key, value);
+    checkClass(`nodes[${i}].${label}`, row[label]);
     if (row[label] !== null && row[label] !== undefined && row[label] !== '') labelled++;
   }
   if (labelled < 3)
@@ -145,13 +148,64 @@ function nodeRows({ nodes }: NodeSource, { id = 'id', label }: FitNodesOptions):
         `${labelled} of ${rows.length}`,
       ),
     );
-  return { columns: [...columns], rows };
+  return { columns: [...columns.keys()], rows };
+}
+
+/** The kinds of values that one field may have; `missing` until it has one. */
+type ValueKind = 'missing' | 'number' | 'text' | 'boolean' | 'date';
+
+/** Records the kind of a field; throws for a name or a value that a table cannot hold, and for mixed kinds. */
+function checkField(columns: Map<string, ValueKind>, node: string, key: string, value: unknown): void {
+  const known = columns.get(key);
+  if (known === undefined) nameText(where, `the name of a field of ${node}`, key);
+  const kind = kindOf(value);
+  if (kind === null) {
+    const advice = 'Give one field per value, or list the field in ignore.';
+    throw new ValueError(
+      expected(where, 'a number, text, boolean, Date or null', `${node}.${key}`, value, advice),
+    );
+  }
+  if (known === undefined || known === 'missing') columns.set(key, kind);
+  else if (kind !== known && kind !== 'missing' && node !== '' && columns.keys().next().value !== key)
+    throw new ValueError(expected(where, `a ${known}, as in the nodes before`, `${node}.${key}`, value));
+}
+
+function kindOf(value: unknown): ValueKind | null {
+  if (value === null || value === undefined || value === '') return 'missing';
+  if (typeof value === 'number' || typeof value === 'bigint')
+    return Number.isNaN(value) ? 'missing' : 'number';
+  if (typeof value === 'string') return 'text';
+  if (typeof value === 'boolean') return 'boolean';
+  return value instanceof Date && !Number.isNaN(value.getTime()) ? 'date' : null;
+}
+
+/** Throws for a class that a table would read as a missing one, or would change. */
+function checkClass(name: string, value: unknown): void {
+  const kind = kindOf(value);
+  if (kind === 'missing') return;
+  if (kind !== 'text' && kind !== 'number' && kind !== 'boolean')
+    throw new ValueError(expected(where, 'text, a number or a boolean', name, value));
+  if (kind === 'text') nameText(where, name, value);
+  if (isMissing(String(value), 'number'))
+    throw new ValueError(
+      expected(
+        where,
+        'a class',
+        name,
+        value,
+        'It stands for a missing value; rename the class, or use null.',
+      ),
+    );
 }
 
 function edgeRows({ edges }: NodeSource): NodeTables['edges'] {
   if (typeof edges === 'string') return edges;
   return checkRows(where, 'edges', edges).map((row, i) => {
-    checkRow(where, `edges[${i}]`, row, '[source, target] or an object with source and target');
+    checkRow(where, `edges[${i}]`, row, {
+      form: '[source, target] or an object with source and target',
+      fields: ['source', 'target'],
+      lengths: [2],
+    });
     return [
       nameText(where, `edges[${i}] source`, fieldOf(row, 'source', 0)),
       nameText(where, `edges[${i}] target`, fieldOf(row, 'target', 1)),

@@ -16,7 +16,6 @@ import type { RunConfig } from '../../train/load-run-config.js';
 import { checkInteger, expected, StateError, ValueError } from '../../util/errors.js';
 import type { OptionNames } from '../../util/option-names.js';
 import { openPredictor } from '../open-model.js';
-import type { Predictor } from '../predictor.js';
 
 /** A value of the configuration: a number, a text, a list, a section. */
 export type ConfigValue =
@@ -66,30 +65,36 @@ export type ChosenKeys = Readonly<Record<string, ConfigValue>>;
 type Prepare = (folders: FitFolders, output: Output) => Promise<RunConfig>;
 
 /** Creates the directory, prepares, trains and opens the model. Removes a temporary directory on failure. */
-export async function fitRun(where: string, options: FitRunOptions, prepare: Prepare): Promise<Predictor> {
+export async function fitRun<P>(where: string, options: FitRunOptions, prepare: Prepare): Promise<P> {
   const { directory, output = Output.silent() } = options;
   const root = directory ?? mkdtempSync(join(tmpdir(), 'skein-fit-'));
   if (directory !== undefined) createEmpty(where, directory);
   const remove = directory === undefined ? removeAtExit(root) : async () => {};
   const folders = { data: join(root, 'data'), run: join(root, 'run') };
+  let isInterrupted = false;
   try {
     const { interrupted } = await trainRun({ config: await prepare(folders, output), output });
+    isInterrupted = interrupted;
     if (interrupted)
       throw new StateError(
         directory === undefined
-          ? `${where}: expected training to finish, got an interrupt. Call it again; give a directory to keep checkpoints.`
-          : `${where}: expected training to finish, got an interrupt. Resume it: skein train ${join(folders.run, 'config.yaml')} --training.resume_training=true.`,
+          ? `${where}: expected training to finish, got an interrupt. Set directory to keep checkpoints.`
+          : `${where}: expected training to finish, got an interrupt. Resume with: skein train ${folders.run} --training.resume_training=true.`,
       );
     const run = await openRun(folders.run, { command: where });
-    return await openPredictor({
-      ...run,
-      close: async () => {
-        await run.close();
-        await remove();
-      },
-    });
+    const close = async (): Promise<void> => {
+      await run.close();
+      await remove();
+    };
+    const predictor = await openPredictor({ ...run, close });
+    // The caller knows the task, and a finished run has the metrics of both splits.
+    return predictor as P;
   } catch (error) {
     await remove();
+    // The given directory was empty: leave it so, unless there is something to resume.
+    if (directory !== undefined && !isInterrupted)
+      for (const name of ['data', 'input', 'run'])
+        await rm(join(directory, name), { recursive: true, force: true });
     throw error;
   }
 }
@@ -118,9 +123,28 @@ export function checkFitOptions(where: string, { directory, epochs, seed, config
   if (directory !== undefined && (typeof directory !== 'string' || directory === ''))
     throw new ValueError(expected(where, 'a path', 'directory', directory));
   if (epochs !== undefined) checkInteger(where, 'epochs', epochs, 1);
-  if (seed !== undefined) checkInteger(where, 'seed', seed);
+  if (seed !== undefined) checkInteger(where, 'seed', seed, 0, 2 ** 32 - 1);
   if (config !== undefined && (typeof config !== 'object' || config === null || Array.isArray(config)))
     throw new ValueError(expected(where, 'an object of configuration keys', 'config', config));
+  const path = Object.keys(config ?? {}).find((key) =>
+    reservedKeys.some((one) => one.startsWith(key) || key.startsWith(one)),
+  );
+  if (path !== undefined)
+    throw new ValueError(expected(where, 'other keys', 'config', path, 'Set the location with directory.'));
+}
+
+/** Keys of locations, which follow from `directory`. */
+const reservedKeys = ['storage.model_dir', 'storage.dataset', 'dataset.path', 'dataset.name'];
+
+/** Throws unless `split` has three positive fractions that sum to 1. */
+export function checkSplit(where: string, split: unknown): void {
+  if (split === undefined) return;
+  const fractions = Array.isArray(split) ? (split as unknown[]) : [];
+  const sum = fractions.reduce<number>((total, one) => total + Number(one), 0);
+  if (fractions.length === 3 && fractions.every((one) => Number(one) > 0) && Math.abs(sum - 1) < 1e-6) return;
+  throw new ValueError(
+    expected(where, 'three positive fractions that sum to 1', 'split', split, 'Write [0.8, 0.1, 0.1].'),
+  );
 }
 
 /** Keys and values as the overrides of a command line. */
@@ -129,19 +153,40 @@ export function overridesOf(keys: ChosenKeys): string[] {
 }
 
 function createEmpty(where: string, directory: string): void {
-  mkdirSync(directory, { recursive: true });
+  try {
+    mkdirSync(directory, { recursive: true });
+  } catch (error) {
+    const reason = (error as NodeJS.ErrnoException).code ?? (error as Error).message;
+    throw new ValueError(
+      expected(
+        where,
+        'a directory that can be created',
+        'directory',
+        directory,
+        `The system says ${reason}.`,
+      ),
+    );
+  }
   if (readdirSync(directory).length > 0)
     throw new ValueError(
       expected(where, 'an empty or new directory', 'directory', directory, 'openModel opens a trained one.'),
     );
 }
 
+/** Temporary folders of open models. */
+const temporaryFolders = new Set<string>();
+
+function removeTemporaryFolders(): void {
+  for (const folder of temporaryFolders) rmSync(folder, { recursive: true, force: true });
+}
+
 /** Returns a function that deletes `folder`; the end of the process deletes it too. */
 function removeAtExit(folder: string): () => Promise<void> {
-  const atExit = (): void => rmSync(folder, { recursive: true, force: true });
-  process.once('exit', atExit);
+  if (temporaryFolders.size === 0) process.once('exit', removeTemporaryFolders);
+  temporaryFolders.add(folder);
   return async () => {
-    process.off('exit', atExit);
+    temporaryFolders.delete(folder);
+    if (temporaryFolders.size === 0) process.off('exit', removeTemporaryFolders);
     await rm(folder, { recursive: true, force: true });
   };
 }

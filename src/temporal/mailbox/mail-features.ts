@@ -70,7 +70,7 @@ export function readWholeMail(
   }
   const rows = Tensor.allocate('f32', [n, mailWidth + width]);
   const stride = 4 * (mailWidth + width);
-  kernels().gatherRowsBeside(mail, ids, rows.floats, n, 4 * mailWidth, stride);
-  kernels().gatherRowsBeside(features, events, rows.floats.subarray(mailWidth), n, 4 * width, stride);
+  kernels().gatherRowsStrided(mail, ids, rows.floats, n, 4 * mailWidth, stride);
+  kernels().gatherRowsStrided(features, events, rows.floats.subarray(mailWidth), n, 4 * width, stride);
   return { rows, events, features };
 }

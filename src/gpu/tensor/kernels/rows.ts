@@ -144,7 +144,7 @@ export function rowKernels(c: Compute): Partial<Kernels> {
       const width = elementsIn(x, rowBytes);
       gather(c, x, ids, y, n, width, width);
     },
-    gatherRowsBeside(x, ids, y, n, rowBytes, strideBytes) {
+    gatherRowsStrided(x, ids, y, n, rowBytes, strideBytes) {
       const width = elementsIn(x, rowBytes);
       gather(c, x, ids, y, n, width, elementsIn(x, strideBytes));
     },
