@@ -185,7 +185,9 @@ describe('eval', () => {
   });
 
   it('rejects a path that is not a run, a damaged run, and an unknown split', async () => {
-    expect(await expectFailure('eval', at('nothing'))).toMatch(/expected the directory of a run.*does not exist/);
+    expect(await expectFailure('eval', at('nothing'))).toMatch(
+      /expected the directory of a run.*does not exist/,
+    );
     expect(await expectFailure('eval', at('graph'))).toMatch(/no full_config\.yaml/);
     expect(await expectFailure('eval', at('run'), '--set', 'train')).toMatch(/expected test, validation/);
     mkdirSync(at('broken'));
