@@ -1,5 +1,5 @@
 /**
- * The gate before a commit: format, lint, layers, public names, side effects, kernel parameters, size budget, types,
+ * The gate before a commit: format, lint, layers, words, public names, side effects, kernel parameters, size budget, types,
  * dead code, package. Runs all of them, then reports which failed.
  */
 import { join } from 'node:path';
@@ -11,6 +11,7 @@ const script = (name) => [process.execPath, [join(root, 'scripts', name)]];
 const checks = [
   ['format and lint', bin('biome'), ['ci', '--colors=off', '--error-on-warnings', '.'], 'npm run format'],
   ['layers', ...script('check-layers.mjs')],
+  ['words', ...script('check-words.mjs')],
   ['public names', ...script('check-api.mjs'), 'npm run api'],
   ['side effects', ...script('check-effects.mjs')],
   ['kernel parameters', ...script('check-kernels.mjs')],

@@ -11,7 +11,17 @@
 /** Phrases in prose, messages and documentation. Case-insensitive. */
 export const phrases = [
   { find: /\bgo(es|ing)? on\b(?! to\b)|\bwent on\b/, use: 'resume, continue' },
-  { find: /\bjudg(e[sd]?|ing|e?ments?)\b/, use: 'evaluate, score, rank' },
+  {
+    find: /\bjudg(e[sd]?|ing|e?ments?)\b/,
+    use: 'evaluate, score, rank',
+    except: [
+      {
+        file: 'src/train/run/run-record.ts',
+        text: /\bjudged\b/,
+        reason: 'a key of checkpoints of version 1',
+      },
+    ],
+  },
   { find: /\bgraphics( |-)processors?\b/, use: 'GPU' },
   { find: /\banew\b/, use: 'again' },
   { find: /\bonce more\b|\bover again\b/, use: 'again' },

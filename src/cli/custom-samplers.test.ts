@@ -77,7 +77,7 @@ describe('samplers of a program', () => {
     );
     const group = new WorkerGroup({ comm: { rank: 0, size: 2 } as never });
     await expect(trainRun({ config: given('idle', one), samplers: own, group })).rejects.toThrow(
-      'does not know what the whole batch of several workers draws',
+      'A custom sampler cannot draw the whole batch of several workers',
     );
     await expect(trainQuietly(given('idle', one), { neighbours: () => null } as never)).rejects.toThrow(
       'Did you mean neighbors?',

@@ -47,17 +47,17 @@ it('a folder with an event file, and one with none', async () => {
 
 it('a run takes columns by their names', async () => {
   const rows = Array.from({ length: 60 }, (_, i) => `${i},p${i % 5},q${i % 7},text`);
-  writeFileSync(at('odd.csv'), `when,who,whom,note\n${rows.join('\n')}\n`);
+  writeFileSync(at('odd.csv'), `when,one,other,note\n${rows.join('\n')}\n`);
   printed.out = '';
   expect(await run(['config', at('odd.csv')])).toBe(2);
   expect(printed.err).toMatch(/odd\.csv:1: expected a column for src .*--dataset\.columns\.src=/);
   expect(printed.out).toBe('');
-  const named = ['src=who', 'dst=whom', 'time=when', 'features=[]'].map((one) => `--dataset.columns.${one}`);
+  const named = ['src=one', 'dst=other', 'time=when', 'features=[]'].map((one) => `--dataset.columns.${one}`);
   printed.out = '';
   expect(await run(['config', at('odd.csv'), ...named, '--train.epoch=1'])).toBe(0);
   expect(printed.out).toMatch(/^ {2}epoch: 1$/m);
   expect(printed.out).toMatch(
-    /^ {2}columns:\n {4}src: who\n {4}dst: whom\n {4}time: when\n {4}features: \[\]$/m,
+    /^ {2}columns:\n {4}src: one\n {4}dst: other\n {4}time: when\n {4}features: \[\]$/m,
   );
   expect(printed.out).toMatch(/^ {2}batch_size: 200 {16}# events of one batch do not see/m);
   writeFileSync(at('named.yaml'), printed.out);

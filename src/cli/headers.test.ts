@@ -31,7 +31,7 @@ type Header = { readonly header?: boolean };
 /** How many records a reader takes from a file. */
 type Reader = (path: string, options: Header) => Promise<number>;
 
-/** The same edge twice: with a header or without, the graph has two nodes. */
+/** One edge twice: with and without a header, the graph has two nodes. */
 const twice = (edge: readonly string[]): string => put([edge, edge]);
 const pairOfNodes = twice(['p', 'q']);
 async function prepared(

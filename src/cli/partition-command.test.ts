@@ -103,11 +103,13 @@ describe.runIf(nativeKernels !== null)('skein partition', () => {
     const into = (output: string) =>
       expectFailure('partition', 'karate-club', '--num-partitions', '2', '--output', output);
     for (const output of [at('occupied'), join(at('occupied'), 'deep', 'er')])
-      expect(await into(output)).toMatch(/write: expected to write .*occupied.*, got ENOTDIR\. A part of/);
+      expect(await into(output)).toMatch(
+        /write: expected to write .*occupied.*, got ENOTDIR\. A component of/,
+      );
     // No user may create folders here, not even root; Node's mkdir never returns.
     if (process.platform === 'linux')
       expect(await into('/proc/no/such')).toMatch(
-        /write: expected to write \/proc\/no\/such, got ENOENT\. Look/,
+        /write: expected to write \/proc\/no\/such, got ENOENT\. Check/,
       );
     expect(await into(at('x'.repeat(300)))).toMatch(/got ENAMETOOLONG\. Choose a shorter name/);
   });

@@ -141,11 +141,11 @@ describe('rejected:', () => {
       /registers a type or a kind of model, got .* registers none/,
     ],
     [
-      'a default export that is no function',
+      'a default export that is not a function',
       'export default 3;',
       /a function for the default export of .*, got 3/,
     ],
-    ['text that is no module', 'export default (', /expected a module for --plugin, got .*\.mjs: /],
+    ['text that is not a module', 'export default (', /expected a module for --plugin, got .*\.mjs: /],
     [
       'a kind that is built in',
       "export default ({ registerTemporalModel }) => registerTemporalModel({ kind: 'tgcn', doc: 'taken', settings: {}, make() {} });",
@@ -162,7 +162,7 @@ describe('rejected:', () => {
       /^skein: train: expected a plugin that runs, got .*\.mjs, which fails in line 2: no such thing\n$/,
     ],
     [
-      'a default export that rejects with what is no error',
+      'a default export that rejects with something other than an error',
       "export default () => Promise.reject('no luck');",
       /^skein: train: expected a plugin that runs, got .*\.mjs, which fails: no luck\n$/,
     ],

@@ -98,7 +98,7 @@ const linkCommands: Readonly<Record<string, readonly string[]>> = {
   export: ['export', at('run'), '--output-dir', at('tables'), '--overwrite'],
   'export of relations': ['export', at('run'), '--what', 'relations', '--output-dir', at('tables')],
   'export as onnx': ['export', at('run'), '--format', 'onnx', '--output-dir', at('onnx')],
-  'going on': ['train', at('run'), ...resume],
+  resuming: ['train', at('run'), ...resume],
   'a run from its checkpoint': [
     ...['train', at('links.yaml'), `--storage.model_dir=${at('next')}`, '--training.num_epochs=1'],
     `--training.resume_from_checkpoint=${at('run')}`,
@@ -172,7 +172,7 @@ describe('nodes prepared again', () => {
   const commands = {
     eval: ['eval', at('classes')],
     predict: ['predict', at('classes'), '--save-labels', '--output-dir', at('labels')],
-    'going on': ['train', at('classes'), ...resume],
+    resuming: ['train', at('classes'), ...resume],
   };
 
   it('from a table in another order, so that classes swap', async () => {

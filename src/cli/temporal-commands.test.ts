@@ -119,7 +119,7 @@ it('train warns of what has no effect and of parts without events', async () => 
   expect(await warned('')).toMatch(/few\.txt/);
 });
 
-it('eval judges against other negatives', async () => {
+it('eval ranks against other negatives', async () => {
   const evaluated = await last(
     'eval',
     at('tgn'),

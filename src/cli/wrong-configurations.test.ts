@@ -411,7 +411,7 @@ const cases: readonly (readonly [
     ['model.__proto__.x', 'a known key', 'docs'],
   ],
   [
-    'override that is no YAML',
+    'override that is not YAML',
     plain,
     ['training.num_epochs=[1'],
     ['training.num_epochs', 'a YAML value', 'Quote it'],

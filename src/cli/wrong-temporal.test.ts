@@ -116,7 +116,7 @@ describe('in the file', () => {
       [/expected a whole number of at least 1 for train\.epoch, got 0/],
     ],
     [
-      'a rate that is none',
+      'an invalid rate',
       3,
       (l) => l.replace('0.01', '.nan'),
       [/a number of at least 0 for train\.lr, got NaN/],
@@ -251,7 +251,7 @@ describe('by overrides', () => {
   });
 });
 
-test('everything that is wrong is told at once', async () => {
+test('all problems are reported together', async () => {
   const lines = model(events);
   lines[0] = lines[0].replace('neighbor', 'neighbour');
   lines[3] = lines[3].replace('epoch', 'epochs');
@@ -265,12 +265,12 @@ describe('events', () => {
   const broken = (row: number, text: string): string => jodieHeader + rows.with(row, text).join('');
   test.each<[string, string, string, RegExp]>([
     ['times that go back', broken(20, '0,0,3,0,0.5,1\n'), 'csv', /:22: .*(time 3 after 19|order)/],
-    ['a time that is no number', broken(20, '0,0,nan,0,0.5,1\n'), 'csv', /:22: .*nan/],
+    ['a time that is not a number', broken(20, '0,0,nan,0,0.5,1\n'), 'csv', /:22: .*nan/],
     ['a time without end', broken(20, '0,0,inf,0,0.5,1\n'), 'csv', /:22: .*inf/],
     ['no time', broken(20, '0,0,,0,0.5,1\n'), 'csv', /:22: /],
     ['too many features', broken(20, '0,0,20,0,0.5,1,7\n'), 'csv', /:22: .*(2|4|6)/],
     ['too few features', broken(20, '0,0,20,0,0.5\n'), 'csv', /:22: /],
-    ['a feature that is no number', broken(20, '0,0,20,0,x,1\n'), 'csv', /:22: .*x/],
+    ['a feature that is not a number', broken(20, '0,0,20,0,x,1\n'), 'csv', /:22: .*x/],
     ['a negative id', broken(20, '-1,0,20,0,0.5,1\n'), 'csv', /:22: .*-1/],
     ['a fractional id', broken(20, '1.5,0,20,0,0.5,1\n'), 'csv', /:22: .*1\.5/],
     ['an id beyond 32 bits', broken(20, '99999999999,0,20,0,0.5,1\n'), 'csv', /:22: .*99999999999/],
@@ -293,7 +293,7 @@ describe('events', () => {
     expect(told).toContain(empty);
   });
 
-  test('a header alone is no stream to train on', async () => {
+  test('a header alone is not a stream to train on', async () => {
     const [told] = await expectFailure(model(write(jodieHeader, 'csv')));
     expect(told).toMatch(/events/);
   });

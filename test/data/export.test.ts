@@ -130,7 +130,8 @@ describe('exportTable', () => {
       const out = join(at, `table.${format}`);
       const rows = `{ rows: 100_000, width: 3, read: (start, end) =>
         start === 0 ? new Float32Array(end * 3) : process.kill(process.pid, 'SIGKILL') }`;
-      const script = `import { exportTable, IdentityNames } from ${JSON.stringify(program('src/data/index.ts'))};
+      const script = `import { exportTable } from ${JSON.stringify(program('src/data/prepare/export-table.ts'))};
+        import { IdentityNames } from ${JSON.stringify(program('src/data/prepare/name-table.ts'))};
         await exportTable({ rows: ${rows}, names: new IdentityNames(100_000), format: '${format}', path: '${out}' });`;
       const { signal } = spawnSync(process.execPath, ['--input-type=module', '-e', script]);
       expect(signal).toBe('SIGKILL');

@@ -205,6 +205,6 @@ describe('rejected with an error that names it', () => {
     for (const path of ['', 'a\0', undefined as unknown as string])
       expect(() => new FileLock(path)).toThrow(/expected the name of a file for path/);
     if (process.platform === 'linux')
-      expect(() => new FileLock('/proc/no/such/lock').acquire()).toThrow(/got ENOENT\. Look/);
+      expect(() => new FileLock('/proc/no/such/lock').acquire()).toThrow(/got ENOENT\. Check/);
   });
 });

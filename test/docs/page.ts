@@ -22,17 +22,25 @@ export interface Block {
   readonly file: string | null;
 }
 
+/** Languages of blocks that are tested, and of those that are not: output, and files of other programs. */
+const tested = ['ts', 'js', 'sh', 'yaml'];
+const languages: ReadonlySet<string> = new Set([...tested, 'text', 'dockerfile']);
+
 /** Reads the fenced blocks of a page that have a language. */
 export function readBlocks(path: string): Block[] {
   const lines = readFileSync(path, 'utf8').split('\n');
   const blocks: Block[] = [];
   for (let i = 0; i < lines.length; i++) {
+    if (/^(?: +|\t)```|^\s*~~~/.test(lines[i]))
+      throw new Error(`${path}:${i + 1}: expected a block that starts with \`\`\` in the first column.`);
     const [, language] = /^```(\w+)/.exec(lines[i]) ?? [];
     if (lines[i].startsWith('```')) {
       const end = lines.indexOf('```', i + 1);
       if (end < 0) throw new Error(`${path}:${i + 1}: expected the end of a block, got the end of the page.`);
       const text = `${lines.slice(i + 1, end).join('\n')}\n`;
-      if (language !== undefined)
+      if (language !== undefined && !languages.has(language))
+        throw new Error(`${path}:${i + 1}: expected one of ${[...languages].join(', ')}, got ${language}.`);
+      if (language !== undefined && tested.includes(language))
         blocks.push({ language, text, line: i + 1, run: runOf(path, lines, i), file: fileOf(text) });
       i = end;
     }

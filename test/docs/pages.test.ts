@@ -8,11 +8,14 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { hasMpi, withoutMpi } from '../dist/launch.js';
 import { root } from '../programs.js';
+import type { Block } from './page.js';
 import {
   describeSegment,
   moduleName,
   moduleText,
+  needsMpi,
   pages,
   runCommand,
   runSegment,
@@ -29,6 +32,9 @@ afterAll(() => {
   rmSync(work, { recursive: true, force: true });
 });
 
+const title = (segment: readonly Block[]): string =>
+  `line ${segment[0].line}: ${describeSegment(segment)}${needsMpi(segment) ? withoutMpi : ''}`;
+
 for (const page of pages) {
   const segments = segmentsOf(page).filter(([{ run }]) => run !== 'gpu');
   if (segments.length === 0) continue;
@@ -41,7 +47,7 @@ for (const page of pages) {
       for (const command of commands) runCommand(command, folder);
     });
     for (const segment of segments)
-      test(`line ${segment[0].line}: ${describeSegment(segment)}`, async () => {
+      test.skipIf(needsMpi(segment) && !hasMpi)(title(segment), async () => {
         process.chdir(folder);
         for (const block of segment) if (block.file !== null) writeFile(folder, block.file, block.text);
         await runSegment(segment, page, folder, prelude);

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { transformSync } from 'esbuild';
 import { expect, vi } from 'vitest';
 import { loadRunConfig } from '#internal/train/load-run-config.js';
-import { hasMpi, launch } from '../dist/launch.js';
+import { launch } from '../dist/launch.js';
 import { root, skein } from '../programs.js';
 import { argumentsOf, type Block, commandsOf, readBlocks } from './page.js';
 import { type Setup, setups } from './setups.js';
@@ -64,17 +64,23 @@ export async function runSegment(
     if (block.run === 'types') return;
     if (block.run === 'workers')
       return runOnWorkers(moduleName(page, block), moduleText(segment, prelude), folder);
+    if (block.language === 'js' && block.file === null)
+      throw new Error(`${page}:${block.line}: expected the name of a file in the first line of a js block.`);
     const name = block.file ?? moduleName(page, block);
     if (block.file === null) writeFile(folder, name, moduleText(segment, prelude));
     // A plugin is loaded by the command that names it.
     if (block.language === 'ts') await runModule(join(folder, name));
-  } else if (block.language === 'sh' || block.language === 'console') runCommands(block, folder);
+  } else if (block.language === 'sh') runCommands(block, folder);
   else if (block.language === 'yaml') checkYaml(block, folder);
+}
+
+/** Returns whether a segment needs MPI, which a machine may lack. */
+export function needsMpi([{ run, language, text }]: readonly Block[]): boolean {
+  return run === 'workers' || (run === 'execute' && language === 'sh' && /^(?:npx )?skein run /m.test(text));
 }
 
 /** Compiles the program next to the compiled tests, from where the package's name leads to dist/. */
 async function runOnWorkers(name: string, text: string, cwd: string): Promise<void> {
-  if (!hasMpi) return;
   const { code } = transformSync(text, { loader: 'ts', format: 'esm', target: 'node20' });
   writeFile(join(root, '.cache', 'programs', 'test', 'docs'), name.replace(/\.ts$/, '.js'), code);
   const job = await launch(2, `test/docs/${name}`, [], { cwd });

@@ -50,7 +50,7 @@ it.skipIf(!hasChromium).each([
       const log = async () => String(await page.evaluate('document.querySelector("#log").textContent'));
       await expect.poll(log, { timeout: 240_000, interval: 200 }).toContain('accuracy');
       expect(await log()).toMatch(start);
-      expect(Number((await log()).match(/not seen: ([\d.]+) %/)?.[1])).toBeGreaterThan(90);
+      expect(Number((await log()).match(/unseen nodes: ([\d.]+) %/)?.[1])).toBeGreaterThan(90);
     } finally {
       await page.close();
     }

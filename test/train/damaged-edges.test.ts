@@ -57,7 +57,7 @@ describe("a run's own sorted edges", () => {
   it.each([
     ['a flipped bit', 'train_edges.bin', flip, /train_edges\.bin: expected the checksum .* made again/],
     [
-      'sizes that are no JSON',
+      'sizes that are not JSON',
       'train_bucket_sizes.json',
       (path: string) => writeFileSync(path, '{"rows": 14'),
       /train_bucket_sizes\.json: expected the sizes of buckets as JSON/,

@@ -57,7 +57,7 @@ describe('trainNodeClassifier refuses', () => {
     ['a label out of range', with_({ labels }), /labels from 0 to 1 for labels, got "7 for node 5 of train"/],
     ['an id out of range', with_({ splits }), /splits.train, got "500 at position 1"/],
     [
-      'a label that is no number',
+      'a label that is not a number',
       with_({ labels: [...data.labels.slice(1), Number.NaN] as never }),
       /whole numbers/,
     ],
@@ -66,7 +66,7 @@ describe('trainNodeClassifier refuses', () => {
       with_({ splits: { train: Int32Array.of(0, 1), valid: Int32Array.of(1), test: Int32Array.of(2) } }),
       /node 1 at position 0, which is in train already/,
     ],
-    ['features that are none', with_({ features: 5 as never }), /a tensor, a SparseMatrix or null/],
+    ['invalid features', with_({ features: 5 as never }), /a tensor, a SparseMatrix or null/],
     ['no model', () => trainNodeClassifier({ data } as never), /a module for model/],
     ['no splits', with_({ splits: null }), /randomNodeSplit/],
     ['no training nodes', with_({ splits: { ...splits, train: new Int32Array(0) } }), /at least one node/],

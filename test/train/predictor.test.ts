@@ -57,7 +57,7 @@ describe('links', () => {
       ],
       { k: 1 },
     );
-    // Known edges and the node itself are no answers.
+    // Known edges and the node itself are left out.
     expect(['3', '5']).not.toContain(tail.name);
     expect(['3', '2']).not.toContain(head.name);
   });

@@ -111,7 +111,7 @@ describe('a checkpoint that was edited is refused by the key, in resuming and in
       'at most 0 for position.step, got 1125899906842624',
     ],
     [
-      'a step that is no number',
+      'a step that is not a number',
       (extra) => ({ ...extra, position: { ...extra['position'], step: 1e300 } }),
       'a whole number of at least 0 for position.step, got 1e+300',
     ],

@@ -71,7 +71,7 @@ describe('the command line of a launcher', () => {
     };
     const cores = Number(spawnSync('nproc', { encoding: 'utf8' }).stdout);
 
-    it('shares out the cores of the machine it runs on', () => {
+    it('divides the cores of the machine it runs on', () => {
       expect(threadsOf({ OMPI_COMM_WORLD_LOCAL_SIZE: '1' })).toBe(`0 ${cores}`);
       expect(threadsOf({ OMPI_COMM_WORLD_LOCAL_SIZE: '1000' })).toBe('0 1');
       expect(threadsOf({ MPI_LOCALNRANKS: '1', SKEIN_THREADS: '3' })).toBe('0 3');

@@ -100,7 +100,7 @@ describe('fields', () => {
     expect(splitLine(fields.join(mark), mark)).toEqual(rows[0]);
   });
 
-  test('blanks around numbers do not count, those of names and in quotes do', () => {
+  test('spaces around numbers are ignored, those of names and in quotes are kept', () => {
     const text = '1, 2, -3.5 , a ,"4 ",\t7\n';
     expect(parse(text, layout(',', 6)).rows).toEqual([['1', '2', '-3.5', ' a ', '4 ', '7']]);
     expect(parse(' 1\t2 \t x\n', layout('\t', 3)).rows).toEqual([['1', '2', ' x']]);

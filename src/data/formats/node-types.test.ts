@@ -47,7 +47,7 @@ test.each([
   expect(nodeTypesOf(source, target)).toEqual([first, second]);
 });
 
-test('what is told holds; without names there is one type', () => {
+test('given types are used; without names there is one type', () => {
   expect(nodeTypesOf('user', 'item', ['node'])).toBeNull();
   expect(nodeTypesOf('source', 'target', ['user', 'item'])).toEqual(['user', 'item']);
   expect(nodeTypesOf(null, null, ['user', 'item'])).toEqual(['user', 'item']);

@@ -2,11 +2,12 @@
  * Common steps of `fitLinks`, `fitNodes` and `fitEvents`: a directory, a configuration made for the data, `trainRun`, and
  * the trained model opened as a predictor.
  */
-import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'yaml';
+import { makeFolder } from '../../storage/make-folder.js';
 import type { DatasetFacts } from '../../train/config/check-dataset.js';
 import { datasetFacts } from '../../train/config/dataset-facts.js';
 import { configTemplate } from '../../train/config/template.js';
@@ -153,20 +154,7 @@ export function overridesOf(keys: ChosenKeys): string[] {
 }
 
 function createEmpty(where: string, directory: string): void {
-  try {
-    mkdirSync(directory, { recursive: true });
-  } catch (error) {
-    const reason = (error as NodeJS.ErrnoException).code ?? (error as Error).message;
-    throw new ValueError(
-      expected(
-        where,
-        'a directory that can be created',
-        'directory',
-        directory,
-        `The system says ${reason}.`,
-      ),
-    );
-  }
+  makeFolder(directory);
   if (readdirSync(directory).length > 0)
     throw new ValueError(
       expected(where, 'an empty or new directory', 'directory', directory, 'openModel opens a trained one.'),
