@@ -98,7 +98,17 @@ export const openings = [
 
 /** Identifiers and file names, whole or in part. Case-sensitive. */
 export const identifiers = [
-  { find: /[Jj]udg(e|ing)/, use: 'evaluate…' },
+  {
+    find: /[Jj]udg(e|ing)/,
+    use: 'evaluate…',
+    except: [
+      {
+        file: 'src/train/run/run-record.ts',
+        text: /\bjudged\b/,
+        reason: 'a key of checkpoints of version 1',
+      },
+    ],
+  },
   { find: /\b(wish|wishes)\b|Wish(es|ed|Of)?\b|\bwishOf\b/, use: '…Request' },
   { find: /News\b|\bnews[A-Z]\w*/, use: '…Delta, …Updates' },
   { find: /UnderWay\b|\bunderWay\b/, use: 'inFlight, pending' },
