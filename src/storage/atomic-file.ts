@@ -140,7 +140,7 @@ export function storageError(verb: 'read' | 'write' | 'open', path: string, erro
 }
 
 /** Runs a function that reads or writes `path`; a system error becomes a `StorageError`. */
-export function storing<T>(verb: 'read' | 'write', path: string, run: () => T): T {
+export function withStorageErrors<T>(verb: 'read' | 'write', path: string, run: () => T): T {
   try {
     return run();
   } catch (error) {

@@ -9,7 +9,7 @@ import { kernels, storageCode } from '../native/index.js';
 import type { Tensor } from '../tensor/index.js';
 import { asTensor } from './memory-embeddings.js';
 import type { PartitionBuffer } from './partition-buffer.js';
-import { recutTable } from './recut-table.js';
+import { repartitionTable } from './repartition-table.js';
 import type { RowOptimizer } from './row-optimizer.js';
 import { checkRange, type RowReader, type StoreType } from './row-store.js';
 import { type ColumnType, columnRowBytes, type TableManifest } from './table-manifest.js';
@@ -84,7 +84,7 @@ export class BufferedTable implements RunTable {
 
   async restore(manifest: TableManifest): Promise<void> {
     const { files, layout } = this.buffer;
-    await this.buffer.restore(await recutTable(files.folder, manifest, layout));
+    await this.buffer.restore(await repartitionTable(files.folder, manifest, layout));
     await this.buffer.load();
   }
 

@@ -15,7 +15,7 @@ export {
   type PartitionBufferStoreOptions,
 } from './partition-buffer-store.js';
 export { PartitionLayout } from './partition-layout.js';
-export { recutTable } from './recut-table.js';
+export { repartitionTable } from './repartition-table.js';
 export {
   BaseRowOptimizer,
   type RowAdagradOptions,

@@ -28,7 +28,7 @@ export function lockForProcess(path: string, refuse: (pid: number) => Error): Pr
       throw storageError('write', path, error);
     }
     if (found === null) continue;
-    const owner = livingOwner(found);
+    const owner = findLiveOwner(found);
     if (owner !== null) throw refuse(owner);
     removeStale(path, found);
     takenOver = true;
@@ -93,7 +93,7 @@ function textOf(path: string): string | null {
   }
 }
 
-function livingOwner(text: string): number | null {
+function findLiveOwner(text: string): number | null {
   const [pid, started = ''] = text.trim().split(' ');
   if (!/^\d+$/.test(pid)) return null;
   const now = startTime(Number(pid));

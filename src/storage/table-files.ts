@@ -301,7 +301,7 @@ export class TableFiles {
     const layout = checkManifest(manifest);
     if (!layout.equals(this.layout))
       throw new StateError(
-        `TableFiles.restore: expected a manifest of ${describe(this.layout)}, got one of ${describe(layout)}. Use recutTable first.`,
+        `TableFiles.restore: expected a manifest of ${describe(this.layout)}, got one of ${describe(layout)}. Use repartitionTable first.`,
       );
     await this.#versions.adopt();
     this.#versions.pin(manifestFiles(manifest));

@@ -12,7 +12,7 @@ import {
   BufferedTable,
   PartitionBuffer,
   PartitionLayout,
-  recutTable,
+  repartitionTable,
   rowAdagrad,
   type TrainedRows,
 } from 'skein/storage';
@@ -185,7 +185,7 @@ function swapping(sizes: Sizes): CommCase {
         // One process repartitions it, and the table is as it was saved.
         if (comm.rank > 0) return;
         const path = join(folder, 'shared');
-        const whole = await recutTable(path, saved, new PartitionLayout(sizes.rows, 4));
+        const whole = await repartitionTable(path, saved, new PartitionLayout(sizes.rows, 4));
         const buffer = new PartitionBuffer(await TableFiles.open(path, whole), 1);
         const again = new BufferedEmbeddings(new BufferedTable(buffer), column, makeOptimizer());
         const cut = new PartitionBuffer(await TableFiles.open(path, saved), 1);

@@ -1,7 +1,7 @@
 /** Edited manifests are rejected, with an error that names the problem, before a file is changed. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { PartitionLayout, recutTable } from 'skein/storage';
+import { PartitionLayout, repartitionTable } from 'skein/storage';
 import { FormatError, SkeinError } from 'skein/util';
 import { expect, it } from 'vitest';
 import { TableFiles } from '#internal/storage/table-files.js';
@@ -49,7 +49,7 @@ it('corruption that is found while a table is repartitioned is reported, and no 
   bytes[5] ^= 1;
   writeFileSync(join(at, name), bytes);
   const before = readdirSync(at).sort();
-  const cut = recutTable(at, manifest, new PartitionLayout(45, 9));
+  const cut = repartitionTable(at, manifest, new PartitionLayout(45, 9));
   await expect(cut).rejects.toThrow(FormatError);
   await expect(cut).rejects.toThrow(name);
   expect(readdirSync(at).sort()).toEqual(before);
@@ -58,7 +58,7 @@ it('corruption that is found while a table is repartitioned is reported, and no 
 it('a layout of other rows', async () => {
   const at = await folder();
   const manifest = (await table45(at)).manifest();
-  await expect(recutTable(at, manifest, new PartitionLayout(44, 2))).rejects.toThrow(
-    /recutTable: expected a layout of 45 rows for layout/,
+  await expect(repartitionTable(at, manifest, new PartitionLayout(44, 2))).rejects.toThrow(
+    /repartitionTable: expected a layout of 45 rows for layout/,
   );
 });

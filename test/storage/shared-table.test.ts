@@ -2,7 +2,7 @@
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { PartitionLayout, recutTable } from 'skein/storage';
+import { PartitionLayout, repartitionTable } from 'skein/storage';
 import { afterAll, expect, it } from 'vitest';
 import type { ColumnInit } from '#internal/storage/partition-transfer.js';
 import { TableFiles } from '#internal/storage/table-files.js';
@@ -87,13 +87,13 @@ it('a table that is divided for workers is merged and divided again with the sam
   const whole4 = new PartitionLayout(23, 4);
   const inPieces = new PartitionLayout(23, 12, { pieces: 3 });
   const old = await TableFiles.create(path, { layout: whole4, columns, init });
-  const cut = await recutTable(path, old.manifest(), inPieces);
+  const cut = await repartitionTable(path, old.manifest(), inPieces);
   expect(cut).toMatchObject({ formatVersion: 2, partitions: 12, pieces: 3, size: 2 });
   expect(await whole(path, cut)).toEqual(await whole(path, old.manifest()));
-  const again = await recutTable(path, cut, whole4);
+  const again = await repartitionTable(path, cut, whole4);
   expect(again).toMatchObject({ formatVersion: 1, partitions: 4 });
   expect(await whole(path, again)).toEqual(await whole(path, cut));
-  expect(await recutTable(path, again, whole4)).toBe(again);
+  expect(await repartitionTable(path, again, whole4)).toBe(again);
   await expect(old.restore(cut)).rejects.toThrow('expected a manifest of 23 rows in 4 partitions of 6');
 });
 
@@ -106,7 +106,7 @@ it.each([
   const path = folder();
   const old = await TableFiles.create(path, { layout: new PartitionLayout(23, from), columns, init });
   const before = old.manifest();
-  const after = await recutTable(path, before, new PartitionLayout(23, to));
+  const after = await repartitionTable(path, before, new PartitionLayout(23, to));
   expect(after.partitions).toBe(to);
   expect(await whole(path, after)).toEqual(await whole(path, before));
 });

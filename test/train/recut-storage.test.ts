@@ -2,7 +2,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { PreparedDataset } from 'skein/data';
-import { type BufferedTable, PartitionLayout, recutTable } from 'skein/storage';
+import { type BufferedTable, PartitionLayout, repartitionTable } from 'skein/storage';
 import { initializeStorage, type SkeinConfig } from 'skein/train';
 import { expect, test } from 'vitest';
 import type { TableManifest } from '#internal/storage/table-manifest.js';
@@ -48,7 +48,7 @@ async function cutInPieces(path: string): Promise<{ manifest: TableManifest; val
   const { storage, table } = await initializeStorage(tinyConfig(dataset), opened, { tableDirectory: path });
   const values = (await storage.embeddings?.range(0, 40)) as Float32Array;
   const whole = (await table?.checkpoint()) as TableManifest;
-  return { manifest: await recutTable(path, whole, new PartitionLayout(40, 6, { pieces: 2 })), values };
+  return { manifest: await repartitionTable(path, whole, new PartitionLayout(40, 6, { pieces: 2 })), values };
 }
 
 test.each([

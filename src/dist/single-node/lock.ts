@@ -5,7 +5,7 @@
 import { closeSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { lockFile } from '../../native/index.js';
-import { storageError, storing } from '../../storage/atomic-file.js';
+import { storageError, withStorageErrors } from '../../storage/atomic-file.js';
 import { makeFolder } from '../../storage/make-folder.js';
 import { expected, SkeinError, StateError, ValueError } from '../../util/errors.js';
 
@@ -60,7 +60,7 @@ export class FileLock implements Lock {
         `Lock: expected acquire() once for ${this.path}, got a second call. Release it first.`,
       );
     makeFolder(dirname(this.path));
-    const file = storing('write', this.path, () => openSync(this.path, 'a'));
+    const file = withStorageErrors('write', this.path, () => openSync(this.path, 'a'));
     try {
       lockFile(file, true);
     } catch (error) {

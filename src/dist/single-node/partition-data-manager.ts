@@ -16,7 +16,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { releaseBlock } from '../../native/index.js';
-import { storing } from '../../storage/atomic-file.js';
+import { withStorageErrors } from '../../storage/atomic-file.js';
 import { inFile } from '../../storage/safetensors-file.js';
 import { Tensor } from '../../tensor/index.js';
 import { watchBlocks, watchedBlocks } from '../../tensor/pool.js';
@@ -193,7 +193,7 @@ export class PartitionDataManager {
       );
     }
     const path = this.#files.file(label);
-    const bytes = storing('read', path, () => new Uint8Array(readFileSync(path)));
+    const bytes = withStorageErrors('read', path, () => new Uint8Array(readFileSync(path)));
     return inFile(path, () => decodeSafetensors(bytes).tensors[label]);
   }
 

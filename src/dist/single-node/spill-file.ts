@@ -3,7 +3,7 @@
  * Every segment is a tensor of bytes; any reader of safetensors can list them.
  */
 import { closeSync, openSync, readSync, writeSync } from 'node:fs';
-import { storing } from '../../storage/atomic-file.js';
+import { withStorageErrors } from '../../storage/atomic-file.js';
 import { StorageError } from '../../util/errors.js';
 
 export interface Segment {
@@ -29,7 +29,7 @@ export function writeSegments(path: string, segments: readonly Segment[]): numbe
   const header = new Uint8Array(start).fill(0x20);
   new DataView(header.buffer).setBigUint64(0, BigInt(start - 8), true);
   header.set(text, 8);
-  const file = storing('write', path, () => openSync(path, 'w'));
+  const file = withStorageErrors('write', path, () => openSync(path, 'w'));
   try {
     transfer(path, file, header, 0, writeSync);
     let at = start;
@@ -48,7 +48,7 @@ export function writeSegments(path: string, segments: readonly Segment[]): numbe
  * bytes.
  */
 export function readSegments(path: string, segments: readonly Segment[]): number {
-  const file = storing('read', path, () => openSync(path, 'r'));
+  const file = withStorageErrors('read', path, () => openSync(path, 'r'));
   try {
     const length = new Uint8Array(8);
     transfer(path, file, length, 0, readSync);
@@ -72,7 +72,7 @@ function transfer(
 ): void {
   for (let done = 0; done < bytes.length; ) {
     const length = Math.min(bytes.length - done, maxTransferBytes);
-    const moved = storing(move === readSync ? 'read' : 'write', path, () =>
+    const moved = withStorageErrors(move === readSync ? 'read' : 'write', path, () =>
       move(file, bytes, done, length, position + done),
     );
     if (moved === 0)

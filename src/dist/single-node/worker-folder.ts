@@ -4,7 +4,7 @@
  */
 import { closeSync, existsSync, openSync, rmdirSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { codeOf, storing } from '../../storage/atomic-file.js';
+import { codeOf, withStorageErrors } from '../../storage/atomic-file.js';
 import { makeFolder } from '../../storage/make-folder.js';
 import { lockForProcess, type ProcessLock } from '../../storage/process-lock.js';
 import { expected, StateError, ValueError } from '../../util/errors.js';
@@ -69,10 +69,10 @@ export class WorkerFolder {
     this.checkOpen();
     this.checkLabel(label);
     const path = this.file(label);
-    const file = storing('write', path, () => openSync(path, 'w'));
+    const file = withStorageErrors('write', path, () => openSync(path, 'w'));
     this.#saved.add(label);
     try {
-      storing('write', path, () => writeFileSync(file, bytes));
+      withStorageErrors('write', path, () => writeFileSync(file, bytes));
     } finally {
       closeSync(file);
     }
@@ -116,7 +116,7 @@ export class WorkerFolder {
 
   #remove(labels: readonly string[]): void {
     for (const path of labels.map((label) => this.file(label)))
-      storing('write', path, () => {
+      withStorageErrors('write', path, () => {
         try {
           unlinkSync(path);
         } catch (error) {

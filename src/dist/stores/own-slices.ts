@@ -24,11 +24,11 @@ export function checkSlices(
   const fits = partitions === 1 ? layout.pieces === 1 : layout.pieces === slices;
   if (!fits)
     throw new StateError(
-      `${where}: expected files of ${partitions} partitions in slices, got ${layout.partitions} files, ${layout.pieces} per partition. Use recutTable first.`,
+      `${where}: expected files of ${partitions} partitions in slices, got ${layout.partitions} files, ${layout.pieces} per partition. Use repartitionTable first.`,
     );
   if (slices >= workers) return slices;
   throw new StateError(
-    `${where}: expected at least ${workers} slices per partition for ${workers} workers, got ${slices}. Use recutTable first.`,
+    `${where}: expected at least ${workers} slices per partition for ${workers} workers, got ${slices}. Use repartitionTable first.`,
   );
 }
 

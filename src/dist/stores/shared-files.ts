@@ -2,7 +2,7 @@
  * Files of a table that several workers write, each those of its own slices: saving, restoring and removing them. All
  * functions are collective.
  */
-import { recutTable } from '../../storage/index.js';
+import { repartitionTable } from '../../storage/index.js';
 import type { TableFiles } from '../../storage/table-files.js';
 import type { TableManifest } from '../../storage/table-manifest.js';
 import type { WorkerGroup } from '../group/worker-group.js';
@@ -29,7 +29,7 @@ export async function restoreShared(
   manifest: TableManifest,
   restore: (cut: TableManifest) => Promise<void>,
 ): Promise<void> {
-  const cut = await group.onRoot(() => recutTable(files.folder, manifest, files.layout));
+  const cut = await group.onRoot(() => repartitionTable(files.folder, manifest, files.layout));
   await group.onEveryRank(() => restore(cut));
   agreeOnVersions(group, files);
 }

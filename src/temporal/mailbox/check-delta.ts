@@ -60,13 +60,14 @@ export function checkClock(
   const { nodes, memoryTime, mailNodes, mailTime } = delta;
   for (let i = 0; i < nodes.length; i++) {
     const stored = state.memoryTime[nodes[i]];
-    if (memoryTime[i] < stored) throw turnedBack(where, 'memory', nameOf(nodes[i]), memoryTime[i], stored);
+    if (memoryTime[i] < stored)
+      throw timeOrderError(where, 'memory', nameOf(nodes[i]), memoryTime[i], stored);
   }
   for (let i = 0; i < mailNodes.length; i++) {
     const node = mailNodes[i];
     if (state.count[node] === 0) continue;
     const stored = state.mailTime[latestSlot(state, slots, node)];
-    if (mailTime[i] < stored) throw turnedBack(where, 'mail', nameOf(node), mailTime[i], stored);
+    if (mailTime[i] < stored) throw timeOrderError(where, 'mail', nameOf(node), mailTime[i], stored);
   }
 }
 
@@ -75,7 +76,7 @@ export function latestSlot(state: StateArrays, slots: number, node: number): num
   return node * slots + ((state.cursor[node] + slots - 1) % slots);
 }
 
-function turnedBack(where: string, name: string, node: number, got: number, stored: number): ValueError {
+function timeOrderError(where: string, name: string, node: number, got: number, stored: number): ValueError {
   const advice = 'Commit events in the order of time; call reset() before another pass over them.';
   return new ValueError(
     expected(where, `a time of at least ${stored}`, `the ${name} of node ${node}`, got, advice),

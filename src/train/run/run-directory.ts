@@ -193,7 +193,7 @@ export class RunDirectory {
     rmSync(this.file('done.json'), { force: true });
     const text = new TextEncoder();
     await writeFileAtomic(this.file('config.yaml'), text.encode(this.#config.given));
-    await writeFileAtomic(this.file('full_config.yaml'), text.encode(sealed(this.#config.resolved)));
+    await writeFileAtomic(this.file('full_config.yaml'), text.encode(appendChecksum(this.#config.resolved)));
   }
 
   /** Returns whether the run in `path` is finished. */
@@ -313,7 +313,7 @@ function lockRun(path: string): () => void {
 }
 
 /** Appends a checksum line: a truncated configuration would silently fall back on defaults. */
-function sealed(text: string): string {
+function appendChecksum(text: string): string {
   return `${text}${sealMark}${crc32(text).toString(16).padStart(8, '0')}\n`;
 }
 
@@ -323,7 +323,7 @@ const sealMark = '# Checksum of the lines above: ';
 export function checkRunConfig(path: string): void {
   const text = readFileSync(path, 'utf8');
   const at = text.lastIndexOf(sealMark);
-  if (at >= 0 && sealed(text.slice(0, at)) === text) return;
+  if (at >= 0 && appendChecksum(text.slice(0, at)) === text) return;
   throw new FormatError(
     `${path}: expected the configuration as the run wrote it, got one that was changed or truncated. Give changes as --section.key=value; config.yaml in the same directory is what the run was started with.`,
     { path },

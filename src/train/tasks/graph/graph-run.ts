@@ -32,7 +32,7 @@ import { encodeAllNodes, saveEncodedNodes } from './encoded-nodes.js';
 import { GraphTask } from './graph-task.js';
 import { initializeBatches, initializeModel, type RunSamplers } from './initialize-model.js';
 import type { Model } from './model/model.js';
-import { checkIdentity, checkOwnSamplers, type RunIdentity, runIdentity } from './run-identity.js';
+import { checkIdentity, checkSamplersOfRun, type RunIdentity, runIdentity } from './run-identity.js';
 import { configOfRun, withSeedOf } from './started-run.js';
 import { checkResources } from './storage/check-resources.js';
 import { withEdgeOrder } from './storage/edge-order.js';
@@ -158,7 +158,7 @@ class GraphRun {
       check: (folder, record) => {
         const saved = record.identity as unknown as RunIdentity;
         checkIdentity(folder, saved, identity, dataset);
-        checkOwnSamplers(folder, saved, identity);
+        checkSamplersOfRun(folder, saved, identity);
       },
       ...(training.resume_from_checkpoint === ''
         ? {}
@@ -268,7 +268,7 @@ function checkWorkers(config: SkeinConfig, workers: number): void {
   if (isSharded(config)) checkSharded(config, workers);
   if (workers === 1 || isSharded(config)) return;
   const { model, storage, training } = config;
-  const spreadsAsked = config.distributed?.edges === 'spread';
+  const shardsRequested = config.distributed?.edges === 'spread';
   if (storage.features.type === 'PARTITION_BUFFER') {
     const advice =
       storage.memory_budget === null
@@ -280,13 +280,13 @@ function checkWorkers(config: SkeinConfig, workers: number): void {
       ),
     );
   }
-  if (spreadsAsked && storage.embeddings.type === 'PARTITION_BUFFER')
+  if (shardsRequested && storage.embeddings.type === 'PARTITION_BUFFER')
     throw markCollective(
       new ConfigError(
         'distributed.edges: expected replicated with storage.embeddings.type PARTITION_BUFFER, got spread. A buffer reads the edges of its partitions from their file; no worker holds the others.',
       ),
     );
-  if (spreadsAsked && training.negative_sampling.filtered)
+  if (shardsRequested && training.negative_sampling.filtered)
     throw markCollective(
       new ConfigError(
         `distributed.edges: expected replicated with training.negative_sampling.filtered, got spread. Every worker compares its negatives with all training edges; set distributed.edges to replicated, or filtered to false.`,

@@ -50,8 +50,8 @@ export async function openGraphRun(
   const { random_seed: seed } = withSeedOf(found.directory, found.config).model;
   checkSeed(found.checkpoint, record, 'model.random_seed', seed);
   // A table that was partitioned for training is read as it is; a budget for several workers may not be enough for one.
-  const isCut = bufferConfig(found.config) !== null;
-  const trained = isCut ? found.config : withMemoryBudget(found.config, dataset.stats).config;
+  const isPartitioned = bufferConfig(found.config) !== null;
+  const trained = isPartitioned ? found.config : withMemoryBudget(found.config, dataset.stats).config;
   const config = readingConfig(trained);
   for (const warning of checkAgainstDataset(trained, factsOf(dataset))) onWarning?.(warning);
   const { storage } = await initializeStorage(config, dataset, {

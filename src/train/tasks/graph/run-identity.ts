@@ -87,7 +87,7 @@ export function checkIdentity(
 }
 
 /** Throws if a run is resumed with other samplers; evaluation does not use them. */
-export function checkOwnSamplers(folder: string, saved: RunIdentity, now: RunIdentity): void {
+export function checkSamplersOfRun(folder: string, saved: RunIdentity, now: RunIdentity): void {
   const [before, after] = [saved, now].map(({ samplers = [] }) => samplers.join(' and ') || 'none');
   if (before === after) return;
   throw new StateError(

@@ -5,7 +5,7 @@
 import type { EdgeList } from '../../../sample/one-hop-sampler.js';
 import type { SplitName } from '../../task.js';
 import { chunksOf, type EdgeSplit, FileEdges } from '../graph/storage/edge-splits.js';
-import { SpreadEdges } from '../graph/storage/sharded-edges.js';
+import { ShardedEdges } from '../graph/storage/sharded-edges.js';
 import { FilterIndex } from './filter-index.js';
 import { type AskedEdges, SplitEnds, type TrueEnds, trueEndsOf } from './stream-filter.js';
 
@@ -70,7 +70,7 @@ export class TrueEdges {
   /** Whether some edges are not in the memory of this process. */
   #areRead(): boolean {
     const splits = Object.values(this.#splits);
-    return splits.some((split) => split instanceof FileEdges || split instanceof SpreadEdges);
+    return splits.some((split) => split instanceof FileEdges || split instanceof ShardedEdges);
   }
 
   #pieces(): AsyncIterable<EdgeList> {

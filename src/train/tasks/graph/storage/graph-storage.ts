@@ -21,7 +21,7 @@ import type { AskedEdges, TrueEnds } from '../../links/stream-filter.js';
 import { TrueEdges } from '../../links/true-edges.js';
 import { bucketStarts, EdgeRuns, emptyEdges, joinMapped } from './edge-runs.js';
 import type { EdgeSplit } from './edge-splits.js';
-import { SpreadEdges } from './sharded-edges.js';
+import { ShardedEdges } from './sharded-edges.js';
 
 /** Resident partitions in each state of an epoch, and what is trained then: buckets a·p + b of edges, or nodes by global id. */
 export interface EpochPlan {
@@ -171,9 +171,9 @@ export class GraphStorage {
   }
 
   /** Training edges that are sharded over workers; null where each has all. */
-  get spread(): SpreadEdges | null {
+  get spread(): ShardedEdges | null {
     const split = this.split('train');
-    return split instanceof SpreadEdges ? split : null;
+    return split instanceof ShardedEdges ? split : null;
   }
 
   /** Training nodes of the current state, by local ids. */

@@ -25,7 +25,7 @@ import { partitionsAtOnce } from './edge-order.js';
 import { type EdgeSplit, FileEdges, MemoryEdges } from './edge-splits.js';
 import { type EpochPlan, GraphStorage } from './graph-storage.js';
 import { bufferConfig, nodeTables, type RunTables, sharedTables } from './initialize-table.js';
-import { openSpreadEdges, spreadsEdges } from './spread-data.js';
+import { openSpreadEdges, spreadsEdges } from './shard-data.js';
 
 export interface InitializeStorageOptions {
   /** The directory of the node table's files. */

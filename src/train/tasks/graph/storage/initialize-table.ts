@@ -20,7 +20,7 @@ import {
   type Residency,
   type RowOptimizer,
   type RunTable,
-  recutTable,
+  repartitionTable,
   type TrainedRows,
 } from '../../../../storage/index.js';
 import { rowOptimizer } from '../../../../storage/optimizer-types.js';
@@ -38,7 +38,7 @@ import type { PartitionBufferConfig } from '../../../config/types.js';
 import { type Features, openFeatures } from './feature-stores.js';
 import type { FeatureFile } from './hot-features.js';
 import { readFloats } from './read-floats.js';
-import { openSpreadFeatures, spreadsFeatures } from './spread-data.js';
+import { openSpreadFeatures, shardsFeatures } from './shard-data.js';
 
 /** Random streams of the seed, distinct from those of samplers. */
 export const seedStreams = { table: 32, model: 33 } as const;
@@ -142,7 +142,7 @@ export async function nodeTables(
           folder,
           readOnly
             ? manifest
-            : await cutForOne(folder, manifest, { partitions, buffered: buffered !== null }),
+            : await repartitionForOneWorker(folder, manifest, { partitions, buffered: buffered !== null }),
         );
   checkColumns(folder, files.columns, columns);
   const buffer = new PartitionBuffer(files, buffered?.buffer_capacity ?? files.layout.partitions, {
@@ -174,7 +174,7 @@ export async function sharedTables(
 ): Promise<RunTables> {
   const shared: RemoteRowStore[] = [];
   const open: OpenFeatures = async (file) => {
-    if (!spreadsFeatures(config, file)) return openFeatures({ config, dataset, file });
+    if (!shardsFeatures(config, file)) return openFeatures({ config, dataset, file });
     const store = await openSpreadFeatures(file, group.comm);
     shared.push(store);
     return store;
@@ -248,7 +248,7 @@ async function sharedFiles(
     const { partitions, pieces = 1 } = given;
     const isPlanned = plan === 1 ? pieces === 1 : partitions === plan * pieces;
     const enough = partitions / plan >= group.size;
-    return isPlanned && enough ? given : recutTable(folder, given, wanted);
+    return isPlanned && enough ? given : repartitionTable(folder, given, wanted);
   });
   const pieces = (manifest?.partitions ?? wanted.partitions) / plan;
   const own = ownSlices(pieces, group.rank, group.size);
@@ -289,13 +289,13 @@ function sharedLayout(
  * Returns the table that one process resumes from. A table in memory may have any partitions, but not shards; a buffer
  * needs the partitions of its plan, which a table that was in memory when it was saved does not have.
  */
-async function cutForOne(
+async function repartitionForOneWorker(
   folder: string,
   manifest: TableManifest,
   { partitions, buffered }: { readonly partitions: number; readonly buffered: boolean },
 ): Promise<TableManifest> {
   const fits = manifest.pieces === undefined && (!buffered || manifest.partitions === partitions);
-  return fits ? manifest : recutTable(folder, manifest, new PartitionLayout(manifest.rows, partitions));
+  return fits ? manifest : repartitionTable(folder, manifest, new PartitionLayout(manifest.rows, partitions));
 }
 
 /** Files of at most half a GiB: a partition's column must fit one typed array, and small files are rewritten faster. */

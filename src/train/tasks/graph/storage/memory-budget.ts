@@ -11,7 +11,7 @@ import { formatBytes } from '../../../../util/size.js';
 import type { SkeinConfig } from '../../../config/index.js';
 import type { PartitionBufferConfig } from '../../../config/types.js';
 import { bufferConfig, usesFeatures } from './initialize-table.js';
-import { spreadsFeatures } from './spread-data.js';
+import { shardsFeatures } from './shard-data.js';
 
 const elementBytes = { float32: 4, float16: 2, bfloat16: 2 } as const;
 
@@ -56,7 +56,7 @@ export function withMemoryBudget(
   const { num_nodes: rows } = stats;
   // Without sharding every worker has all features.
   const spread =
-    workers > 1 && spreadsFeatures(config, { path: '', rows: rows * workers, width: featureBytes / 4 });
+    workers > 1 && shardsFeatures(config, { path: '', rows: rows * workers, width: featureBytes / 4 });
   const fixedRowBytes = featureBytes * (spread ? 1 : workers);
   if (rowBytes + fixedRowBytes === 0) return { config, plan: null };
   const prepared = stats.num_partitions > 1 ? { partitions: stats.num_partitions } : {};

@@ -6,7 +6,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { SelfCommunicator } from '../../../../dist/index.js';
 import { ShardedSamplingGraph } from '../../../../dist/sampling/sharded-sampling-graph.js';
 import { FileEdges } from './edge-splits.js';
-import { SpreadEdges } from './sharded-edges.js';
+import { ShardedEdges } from './sharded-edges.js';
 
 /** Knows which tables are open, and refuses those whose names begin so. */
 class CountingCommunicator extends SelfCommunicator {
@@ -41,10 +41,10 @@ describe('what cannot be opened', () => {
 
   it.each(['edges', 'incoming', 'outgoing'])('%s: nothing else stays open', async (refused) => {
     const comm = new CountingCommunicator(refused);
-    await expect(SpreadEdges.open(edges, { ...both, comm })).rejects.toThrow('no room');
+    await expect(ShardedEdges.open(edges, { ...both, comm })).rejects.toThrow('no room');
     expect([...comm.open]).toEqual([]);
     const whole = new CountingCommunicator('none');
-    const opened = await SpreadEdges.open(edges, { ...both, comm: whole });
+    const opened = await ShardedEdges.open(edges, { ...both, comm: whole });
     expect(whole.open.size).toBe(3);
     opened.close();
     expect([...whole.open]).toEqual([]);
@@ -53,7 +53,7 @@ describe('what cannot be opened', () => {
   it('more edges than 32-bit places: refused before anything is read', async () => {
     const large = new FileEdges({ path: file, rows: 2 ** 31, columns: 2, dtype: 'int32' });
     const comm = new CountingCommunicator('none');
-    await expect(SpreadEdges.open(large, { ...both, comm })).rejects.toThrow(
+    await expect(ShardedEdges.open(large, { ...both, comm })).rejects.toThrow(
       /at most 2147483647 sharded edges for numEdges, got 2147483648\. Take fewer/,
     );
     const chunks = () => expect.fail('nothing is to be read');

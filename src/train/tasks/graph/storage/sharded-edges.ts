@@ -23,7 +23,7 @@ export interface SpreadEdgesOptions {
   readonly comm: Communicator;
 }
 
-export class SpreadEdges implements EdgeSplit {
+export class ShardedEdges implements EdgeSplit {
   /** The graph that samplers follow; null without samplers. */
   readonly graph: ShardedSamplingGraph | null;
   readonly #file: FileEdges;
@@ -40,23 +40,23 @@ export class SpreadEdges implements EdgeSplit {
   }
 
   /** Reads this worker's shard. All workers open the same edges; none waits for the others. */
-  static async open(file: FileEdges, options: SpreadEdgesOptions): Promise<SpreadEdges> {
+  static async open(file: FileEdges, options: SpreadEdgesOptions): Promise<ShardedEdges> {
     const { numNodes, numRelations, ofEdges, incoming, outgoing, comm } = options;
     const { numEdges } = file;
-    checkShardedEdgeCount('SpreadEdges', numEdges);
+    checkShardedEdgeCount('ShardedEdges', numEdges);
     const list = ofEdges
       ? await openShardedRows('edges', {
           ...{ rows: numEdges, width: file.hasRelations ? 3 : 2, comm },
           read: ({ start, end }) => rowsOf(file, start, end),
         })
       : null;
-    if (!incoming && !outgoing) return new SpreadEdges(file, list, null);
+    if (!incoming && !outgoing) return new ShardedEdges(file, list, null);
     try {
       const graph = await ShardedSamplingGraph.read({
         ...{ numNodes, numEdges, chunks: () => chunksOf([file]), incoming, outgoing, comm },
         numRelations: file.hasRelations ? numRelations : 0,
       });
-      return new SpreadEdges(file, list, graph);
+      return new ShardedEdges(file, list, graph);
     } catch (error) {
       list?.close();
       throw error;

@@ -11,7 +11,7 @@ import { TableFiles } from './table-files.js';
 import { checkManifest, type TableManifest } from './table-manifest.js';
 
 /** Rewrites the table, one partition in memory at a time, unless it has this layout; returns the new manifest. */
-export async function recutTable(
+export async function repartitionTable(
   folder: string,
   manifest: TableManifest,
   layout: PartitionLayout,
@@ -19,7 +19,7 @@ export async function recutTable(
   const before = checkManifest(manifest);
   if (before.rows !== layout.rows)
     throw new ValueError(
-      expected('recutTable', `a layout of ${before.rows} rows`, 'layout', `${layout.rows} rows`),
+      expected('repartitionTable', `a layout of ${before.rows} rows`, 'layout', `${layout.rows} rows`),
     );
   if (before.equals(layout)) return manifest;
   const old = new StoredRows(await TableFiles.open(folder, manifest));

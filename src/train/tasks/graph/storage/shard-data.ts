@@ -12,16 +12,13 @@ import { defaultDistributed } from '../../../config/schema-distributed.js';
 import type { FileEdges } from './edge-splits.js';
 import type { FeatureFile } from './hot-features.js';
 import { readFloats } from './read-floats.js';
-import { SpreadEdges } from './sharded-edges.js';
+import { ShardedEdges } from './sharded-edges.js';
 
 /** Data of more bytes than this is sharded. */
 const copiedBytes = 2 ** 30;
 
 /** Whether the features of a run are sharded over workers; those that are read from their file take no memory anyway. */
-export function spreadsFeatures(
-  { storage, distributed }: SkeinConfig,
-  { rows, width }: FeatureFile,
-): boolean {
+export function shardsFeatures({ storage, distributed }: SkeinConfig, { rows, width }: FeatureFile): boolean {
   if (storage.features.type !== 'HOST_MEMORY') return false;
   const { features } = distributed ?? defaultDistributed();
   return features === 'auto' ? rows * width * 4 > copiedBytes : features === 'spread';
@@ -56,8 +53,8 @@ export async function openSpreadEdges(
   dataset: PreparedDataset,
   file: FileEdges,
   comm: Communicator,
-): Promise<SpreadEdges> {
-  return SpreadEdges.open(file, {
+): Promise<ShardedEdges> {
+  return ShardedEdges.open(file, {
     ...followed(config),
     numNodes: dataset.stats.num_nodes,
     numRelations: dataset.hasRelations ? dataset.stats.num_relations : 0,
