@@ -1,6 +1,7 @@
 /**
  * One step's data: edges or nodes, negatives, sampled neighbours, and the rows of all nodes involved. `BatchSource` draws
- * a batch first and reads its rows later; each stage returns a new batch and no field changes.
+ * a batch first and reads its rows later; each stage returns a new batch and no field changes. The sampled neighbourhood has
+ * a cursor that encoding advances layer by layer, so a batch with graph layers is encoded once.
  *
  * Ids of edges, negatives and `uniqueNodeIndices` are local ids of the resident partitions (global ids when all of the
  * node table is resident). `srcRows`, `dstRows` and the rows of negatives index the encoded nodes of this batch.
