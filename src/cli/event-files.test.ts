@@ -85,3 +85,9 @@ it('a run takes columns by their names', async () => {
   const code = await run(['train', at('named.yaml'), ...small]);
   expect({ code, err: code === 0 ? '' : printed.err }).toEqual({ code: 0, err: '' });
 });
+
+it('config rejects a file of edges without times', async () => {
+  writeFileSync(at('facts.tsv'), 'ann\tknows\tbob\nbob\tknows\teve\n');
+  expect(await run(['config', at('facts.tsv')])).toBe(2);
+  expect(printed.err).toMatch(/facts\.tsv: expected a number or .* for the time .* preprocess --edges/);
+});

@@ -7,11 +7,13 @@ import { existsSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { fromTypedArray, type Tensor } from '../../tensor/index.js';
 import { checkInteger, expected, FormatError, ValueError } from '../../util/errors.js';
+import { invocation } from '../../util/invocation.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import { mismatch } from '../check.js';
+import { isoSeconds } from '../formats/iso-time.js';
 import { checkNodeTypes, shareTextIds } from '../formats/node-types.js';
 import { readNpz } from '../formats/npz.js';
-import { checkColumns, csvLayout, type EventColumnNames } from './csv-layout.js';
+import { checkColumns, csvLayout, type EventColumnNames, eventFields } from './csv-layout.js';
 import type { EventColumns } from './event-columns.js';
 import {
   type EventFile,
@@ -127,10 +129,19 @@ export async function readTemporal(path: string, options: ReadTemporalOptions = 
   }
 }
 
-/** Throws if the columns of a file cannot be found from its first lines. */
+/** Throws if the columns of a file cannot be found from its first lines, or if its first event has no time. */
 export async function checkEventColumns(path: string, options: ReadTemporalOptions): Promise<void> {
   const { path: file, format, header } = await findFile(path, options);
-  if (format === 'csv' && header.line > 0) csvLayout(file, header, options);
+  if (format !== 'csv' || header.line === 0) return;
+  const { delimiter, roles, hasHeader } = csvLayout(file, header, options);
+  const first = hasHeader ? header.below[0] : header.text;
+  if (first === undefined) return;
+  const time = eventFields(first, delimiter)[roles.indexOf('time')] ?? '';
+  if (time !== '' && (Number.isFinite(Number(time)) || Number.isFinite(isoSeconds(time)))) return;
+  throw new FormatError(
+    `${file}: expected a number or an ISO 8601 date for the time of the first event, got ${JSON.stringify(time)}. Name the column with --dataset.columns.time=…; edges without times are prepared with: ${invocation()} preprocess --edges ${path} --output-directory DIR.`,
+    { path: file },
+  );
 }
 
 function findFile(path: string, { columns, nodeTypes, format }: ReadTemporalOptions): Promise<EventFile> {
