@@ -77,7 +77,7 @@ it('a run takes columns by their names', async () => {
   expect(await run(['train', at('odd.yaml'), ...small])).not.toBe(0);
   expect(printed.err).toContain('odd.csv:1: expected a column for src');
   expect(printed.err).toContain('--dataset.columns.src=');
-  const names = ['src=who', 'dst=whom', 'time=0'].map((one) => `--dataset.columns.${one}`);
+  const names = ['src=one', 'dst=other', 'time=0'].map((one) => `--dataset.columns.${one}`);
   printed.err = '';
   expect(await run(['train', at('odd.yaml'), ...small, ...names])).not.toBe(0);
   expect(printed.err).toContain('odd.csv:2: expected a finite number for column "note"');
