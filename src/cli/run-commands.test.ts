@@ -346,7 +346,7 @@ describe('predict', () => {
       await last('query', at('run'), '--head', 'e7', '--relation', 'r0', '--top', '100', '--include-known')
     )['answers'] as Answer[];
     expect(Number(rows[2][3])).toBeCloseTo(answers.find(({ name }) => name === 'e50')?.score as number, 5);
-    writeFileSync(at('wrong.tsv'), 'e1\tr1\te2\ne1\tr1\tnobody\nnone\tr1\te2\n');
+    writeFileSync(at('wrong.tsv'), 'e1\tr1\te2\ne1\tr1\tmissing\nnone\tr1\te2\n');
     expect(await expectFailure('predict', at('run'), '--input-file', at('wrong.tsv'))).toMatch(
       /wrong\.tsv:2: expected an entity of the graph for the destination, got "missing"\.\n.*:3: .*"none"/,
     );

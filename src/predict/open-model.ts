@@ -2,7 +2,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type OpenedRun, type OpenRunOptions, openRun } from '../train/index.js';
-import { expected, ValueError } from '../util/errors.js';
 import { EventPredictor } from './event-predictor.js';
 import { GraphPredictor } from './graph-predictor.js';
 import type { Predictor } from './predictor.js';
@@ -16,8 +15,8 @@ import type { Predictor } from './predictor.js';
  * const [answers] = await model.rank([{ head: 'steroid', relation: 'affects' }], { k: 3 });
  */
 export async function openModel(path: string, options: OpenRunOptions = {}): Promise<Predictor> {
-  if (typeof path !== 'string') throw new ValueError(expected('openModel', 'a path', 'path', path));
-  const run = isFitDirectory(path) ? join(path, 'run') : path;
+  // openRun checks the arguments.
+  const run = typeof path === 'string' && isFitDirectory(path) ? join(path, 'run') : path;
   return openPredictor(await openRun(run, { command: 'openModel', ...options }));
 }
 
