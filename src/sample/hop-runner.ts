@@ -118,11 +118,24 @@ export function* sampleHop(
   // Each node is appended once, however often it is drawn; the kernel writes one entry after the last.
   sources.reserve(Math.min(most, sources.map.length - sources.count + 1));
   const call: KernelArguments<'sampleHop'> = {
-    ...{ offsets: graph.offsets, indices: graph.indices, weights: graph.sums },
-    ...{ frontier, count: frontier.length, fanout: rule.fanout, drop: rule.drop, replace: rule.replace },
-    ...{ key: time.key, step: time.step, tag },
-    ...{ map: sources.map, nodeIds: sources.ids, numNodes: sources.count },
-    ...{ localOffsets: offsets, localIndices: indices, positions: slots, capacity: most },
+    offsets: graph.offsets,
+    indices: graph.indices,
+    weights: graph.sums,
+    frontier,
+    count: frontier.length,
+    fanout: rule.fanout,
+    drop: rule.drop,
+    replace: rule.replace,
+    key: time.key,
+    step: time.step,
+    tag,
+    map: sources.map,
+    nodeIds: sources.ids,
+    numNodes: sources.count,
+    localOffsets: offsets,
+    localIndices: indices,
+    positions: slots,
+    capacity: most,
   };
   yield {
     now: () => {

@@ -58,10 +58,20 @@ export function* drawSlots(
   const offsets = new Int32Array(frontier.length + 1);
   const slots = allocate(where, most, 'fanouts and seeds');
   const call: KernelArguments<'drawNeighbors'> = {
-    ...{ offsets: starts, weights: null, nodes: frontier, count: frontier.length, firstNode: 0 },
-    ...{ fanout: rule.fanout, drop: rule.drop, replace: rule.replace },
-    ...{ key: time.key, step: time.step, tag },
-    ...{ localOffsets: offsets, positions: slots, capacity: most },
+    offsets: starts,
+    weights: null,
+    nodes: frontier,
+    count: frontier.length,
+    firstNode: 0,
+    fanout: rule.fanout,
+    drop: rule.drop,
+    replace: rule.replace,
+    key: time.key,
+    step: time.step,
+    tag,
+    localOffsets: offsets,
+    positions: slots,
+    capacity: most,
   };
   yield {
     now: () => void kernels().drawNeighbors(call),
@@ -176,7 +186,10 @@ export function* shareHop(
   { frontier, hop, rules, time, rows, batch }: ShareHop,
 ): HopSteps<HopEdges> {
   const drawAt = (at: number, nodes: Int32Array): HopDraw => ({
-    ...{ frontier: nodes, rule: rules[at], time, tag: hopTag(at, side) },
+    frontier: nodes,
+    rule: rules[at],
+    time,
+    tag: hopTag(at, side),
   });
   const hops = frontier.map((node) => batch.of(node, hop));
   const found = [...new Set(hops)];

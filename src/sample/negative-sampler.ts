@@ -108,9 +108,19 @@ export class NegativeSampler implements Sampler<Ids, Int32Array> {
     const { key, step } = this.#keys.at(at);
     const out = allocateProduct(name, { nodes: ids.length, count: this.count });
     return {
-      ...{ offsets, sorted: this.#sorted, population: indices, populationSize: indices.length },
-      ...{ nodes: ids, count: ids.length, perNode: this.count, byDegree: this.#byDegree, numNodes },
-      ...{ key, step, tag: 0, out },
+      offsets,
+      sorted: this.#sorted,
+      population: indices,
+      populationSize: indices.length,
+      nodes: ids,
+      count: ids.length,
+      perNode: this.count,
+      byDegree: this.#byDegree,
+      numNodes,
+      key,
+      step,
+      tag: 0,
+      out,
     };
   }
 }

@@ -77,10 +77,26 @@ export class NeighborWorkspace {
     const { offsets, indices, sums } = this.#graph;
     const { fanouts, drops, replace } = this.#settings;
     return {
-      ...{ offsets, indices, weights: sums, seeds, numSeeds: seeds.length },
-      ...{ fanouts, drops, hops: fanouts.length, replace, key: time.key, step: time.step, tag: 0 },
-      ...{ map: this.#map, seedRows, nodeIds: this.#nodeIds, trees: this.#trees, perHop: this.#perHop },
-      ...{ localOffsets: this.#offsets, localIndices: this.#indices, positions: this.#slots },
+      offsets,
+      indices,
+      weights: sums,
+      seeds,
+      numSeeds: seeds.length,
+      fanouts,
+      drops,
+      hops: fanouts.length,
+      replace,
+      key: time.key,
+      step: time.step,
+      tag: 0,
+      map: this.#map,
+      seedRows,
+      nodeIds: this.#nodeIds,
+      trees: this.#trees,
+      perHop: this.#perHop,
+      localOffsets: this.#offsets,
+      localIndices: this.#indices,
+      positions: this.#slots,
       capacity: this.#capacity,
     };
   }

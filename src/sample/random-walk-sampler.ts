@@ -122,9 +122,20 @@ export class RandomWalkSampler implements Sampler<Ids, Walks> {
     });
     const [back, near, far] = this.#thresholds;
     return {
-      ...{ offsets, indices, sorted: this.#sorted, starts, count: starts.length },
-      ...{ walks: this.#walks, length: this.#length, restart: this.#restart, back, near, far },
-      ...{ key, step, out },
+      offsets,
+      indices,
+      sorted: this.#sorted,
+      starts,
+      count: starts.length,
+      walks: this.#walks,
+      length: this.#length,
+      restart: this.#restart,
+      back,
+      near,
+      far,
+      key,
+      step,
+      out,
     };
   }
 

@@ -78,12 +78,31 @@ export class HopWork {
   call(): KernelArguments<'sampleTemporalHop'> {
     const { moment, weights, rows, fanout, draw, tag, from, to } = this.#request;
     const { strategy, propTime, unique } = this.#rules;
+    // One literal: spreads would make a slow object, and this call takes microseconds.
     return {
-      ...{ starts: moment.starts, neighbors: moment.neighbors, rows: moment.rows, time: moment.time },
-      ...{ limit: moment.numEvents, weights },
-      ...{ nodes: this.#nodes, times: this.#times, cutoffs: this.#cutoffs, numDst: rows.nodes.length },
-      ...{ strategy, fanout, from, to, propTime, unique, key: draw.key, step: draw.step, tag },
-      ...{ indptr: this.#indptr, sources: this.#sources, eventRows: this.#eventRows, spans: this.#spans },
+      starts: moment.starts,
+      neighbors: moment.neighbors,
+      rows: moment.rows,
+      time: moment.time,
+      limit: moment.numEvents,
+      weights,
+      nodes: this.#nodes,
+      times: this.#times,
+      cutoffs: this.#cutoffs,
+      numDst: rows.nodes.length,
+      strategy,
+      fanout,
+      from,
+      to,
+      propTime,
+      unique,
+      key: draw.key,
+      step: draw.step,
+      tag,
+      indptr: this.#indptr,
+      sources: this.#sources,
+      eventRows: this.#eventRows,
+      spans: this.#spans,
       capacity: this.#capacity,
     };
   }

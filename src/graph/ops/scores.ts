@@ -122,8 +122,14 @@ const additiveScoresOp = builtinOp<AdditiveAttributes>({
     const [src, dst, a, edge] = ctx.saved;
     const [numSrc, heads, size] = src.shape;
     const ends = {
-      ...{ xl: pack(src), xr: pack(dst), a: pack(a), ee: edge === undefined ? null : pack(edge) },
-      ...{ gout: pack(gy), heads, width: size, slope },
+      xl: pack(src),
+      xr: pack(dst),
+      a: pack(a),
+      ee: edge === undefined ? null : pack(edge),
+      gout: pack(gy),
+      heads,
+      width: size,
+      slope,
     };
     const gDst = Tensor.allocate(dst.dtype, dst.shape);
     const ga = Tensor.allocate(a.dtype, a.shape);

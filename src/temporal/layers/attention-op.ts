@@ -180,7 +180,10 @@ export function temporalAttention(
   const checked = checkEdges(where, edges, h);
   return temporalAttentionOp([query, h, w, b], {
     ...checked,
-    ...{ key, drop: dropout, scale, slope },
+    key,
+    drop: dropout,
+    scale,
+    slope,
     featuresNeeded: checked.features?.length ?? 0,
   });
 }

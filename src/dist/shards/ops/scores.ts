@@ -174,8 +174,14 @@ function additiveGradients(
   const own = edge === null ? null : gatherShardEdges(shard, edge);
   const gOwn = gatherShardEdges(shard, g);
   const ends = {
-    ...{ xl: src.floats, xr: dst.floats, a: a.floats, ee: own?.floats ?? null, gout: gOwn.floats },
-    ...{ heads, width: size, slope },
+    xl: src.floats,
+    xr: dst.floats,
+    a: a.floats,
+    ee: own?.floats ?? null,
+    gout: gOwn.floats,
+    heads,
+    width: size,
+    slope,
   };
   const gDstPart = Tensor.allocate(gDst.dtype, gDst.shape);
   const gaPart = Tensor.allocate(ga.dtype, ga.shape);
