@@ -18,14 +18,14 @@ import type { RemoteRowStore } from '../stores/remote-row-store.js';
 import { iota } from './arrays.js';
 
 /** Columns of edge rows [neighbour, id, …]: the indices of the relation and of the weight's bits, −1 if absent. */
-export interface EdgeColumns {
+export interface InEdgeColumns {
   readonly relation: number;
   readonly weight: number;
   readonly width: number;
 }
 
 export interface ShardedHopSourceOptions {
-  readonly columns: EdgeColumns;
+  readonly columns: InEdgeColumns;
   /** Edges in the order of the nodes that draw. */
   readonly store: RemoteRowStore<Int32Array>;
   /** The position of each node's first edge, and the number of edges. */
@@ -120,7 +120,7 @@ export class FetchedEdges implements DrawnEdges {
   readonly #relations: Int32Array | null;
   readonly #weights: Int32Array | null;
 
-  constructor(rows: Int32Array, columns: EdgeColumns, numEdges: number) {
+  constructor(rows: Int32Array, columns: InEdgeColumns, numEdges: number) {
     const column = (offset: number): Int32Array => columnOf(rows, offset, columns.width);
     this.numEdges = numEdges;
     this.#neighbors = column(0);

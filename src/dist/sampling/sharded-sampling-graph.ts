@@ -14,7 +14,7 @@ import { expected, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import type { Communicator } from '../comm/communicator.js';
 import { evenRanges, openShardedRows } from '../stores/sharded-rows.js';
-import { type EdgeColumns, type FetchedEdges, ShardedHopSource } from './sharded-hop-source.js';
+import { type FetchedEdges, type InEdgeColumns, ShardedHopSource } from './sharded-hop-source.js';
 
 export interface ShardedSamplingGraphOptions {
   readonly numNodes: number;
@@ -118,7 +118,7 @@ interface DirectionCounts {
 interface EdgeCounts {
   /** Incoming, outgoing; null if they are not followed. */
   readonly sides: readonly [DirectionCounts | null, DirectionCounts | null];
-  readonly columns: EdgeColumns;
+  readonly columns: InEdgeColumns;
   /** 1 for nodes with a self loop. */
   readonly hasLoop: Uint8Array;
 }
@@ -165,13 +165,13 @@ async function countEdges(options: ShardedSamplingGraphOptions): Promise<EdgeCou
 /** The edges of one direction at positions start … end − 1. */
 class EdgeRange {
   readonly rows: Int32Array;
-  readonly #columns: EdgeColumns;
+  readonly #columns: InEdgeColumns;
   readonly #start: number;
   readonly #end: number;
   /** The position of each node's next edge. */
   readonly #next: Int32Array;
 
-  constructor(offsets: Int32Array, columns: EdgeColumns, start: number, end: number) {
+  constructor(offsets: Int32Array, columns: InEdgeColumns, start: number, end: number) {
     this.rows = new Int32Array((end - start) * columns.width);
     this.#columns = columns;
     this.#start = start;

@@ -7,12 +7,12 @@
 import type { GATConv, GATv2Conv } from '../../gnn/index.js';
 import type { Tensor } from '../../tensor/index.js';
 import { InternalError } from '../../util/errors.js';
-import type { ConvContext } from './conv.js';
+import type { OnnxConvInput } from './conv.js';
 import { linear } from './layers.js';
 import type { Messages } from './messages.js';
 import type { OnnxGraph, Value } from './onnx-graph.js';
 
-export function gat({ g, messages }: ConvContext, layer: GATConv, x: Value): Value {
+export function gat({ g, messages }: OnnxConvInput, layer: GATConv, x: Value): Value {
   const [heads, size] = layer.attSrc.shape;
   const value = splitHeads(g, linear(g, x, layer.lin.weight, null), heads, size);
   const srcScore = headScores(g, value, layer.attSrc);
@@ -42,7 +42,7 @@ export function gat({ g, messages }: ConvContext, layer: GATConv, x: Value): Val
   return joinHeads(g, messages.softmaxSum(scores, messages.fromSrc(value), loop), layer, heads * size);
 }
 
-export function gatv2({ g, messages }: ConvContext, layer: GATv2Conv, x: Value): Value {
+export function gatv2({ g, messages }: OnnxConvInput, layer: GATv2Conv, x: Value): Value {
   const [heads, size] = layer.att.shape;
   const { linL, linR, linEdge } = layer;
   const flatSrc = linear(g, x, linL.weight, linL.bias);

@@ -15,13 +15,13 @@ import type { Messages } from './messages.js';
 import type { OnnxGraph, Value } from './onnx-graph.js';
 
 /** The target of a translation, and the edges for its messages. */
-export interface ConvContext {
+export interface OnnxConvInput {
   readonly g: OnnxGraph;
   readonly messages: Messages;
 }
 
 /** Translates a graph layer; returns null for a module that is not a known one. */
-export function tryTranslateConv(context: ConvContext, layer: Module, x: Value): Value | null {
+export function tryTranslateConv(context: OnnxConvInput, layer: Module, x: Value): Value | null {
   if (computesAs(layer, GCNConv)) return gcn(context, layer, x);
   if (computesAs(layer, SAGEConv)) return sage(context, layer, x);
   if (computesAs(layer, GATConv)) return gat(context, layer, x);
@@ -57,12 +57,12 @@ function mapAndSend(
   return addBias(g, y, bias);
 }
 
-function gcn({ g, messages }: ConvContext, layer: GCNConv, x: Value): Value {
+function gcn({ g, messages }: OnnxConvInput, layer: GCNConv, x: Value): Value {
   checkNotBlocks(messages, 'GCNConv');
   return mapAndSend(g, layer.lin, x, (rows) => messages.propagate(rows, layer.selfLoops), layer.bias);
 }
 
-function sgc({ g, messages }: ConvContext, layer: SGConv, x: Value): Value {
+function sgc({ g, messages }: OnnxConvInput, layer: SGConv, x: Value): Value {
   checkNotBlocks(messages, 'SGConv');
   const send = (rows: Value): Value => {
     let y = rows;
@@ -72,7 +72,7 @@ function sgc({ g, messages }: ConvContext, layer: SGConv, x: Value): Value {
   return mapAndSend(g, layer.lin, x, send, layer.lin.bias);
 }
 
-function appnp({ g, messages }: ConvContext, layer: APPNP, x: Value): Value {
+function appnp({ g, messages }: OnnxConvInput, layer: APPNP, x: Value): Value {
   checkNotBlocks(messages, 'APPNP');
   const start = g.node('Mul', [x, g.scalar(layer.alpha)]);
   let z = x;
@@ -83,7 +83,7 @@ function appnp({ g, messages }: ConvContext, layer: APPNP, x: Value): Value {
   return z;
 }
 
-function sage(context: ConvContext, layer: SAGEConv, x: Value): Value {
+function sage(context: OnnxConvInput, layer: SAGEConv, x: Value): Value {
   const { g, messages } = context;
   const { linL, linR, lin, aggregator } = layer;
   const sent = lin === null ? x : g.node('Relu', [translateLayer(g, lin, x)]);
@@ -104,12 +104,12 @@ function sage(context: ConvContext, layer: SAGEConv, x: Value): Value {
   return layer.normalize ? unitRows(g, y) : y;
 }
 
-function meanWithSelf({ g, messages }: ConvContext, x: Value): Value {
+function meanWithSelf({ g, messages }: OnnxConvInput, x: Value): Value {
   const total = messages.sum(messages.fromSrc(x), messages.dstRows(x));
   return g.node('Div', [total, g.node('Add', [messages.counts(), g.scalar(1)])]);
 }
 
-function graphConv({ g, messages }: ConvContext, layer: GraphConv, x: Value): Value {
+function graphConv({ g, messages }: OnnxConvInput, layer: GraphConv, x: Value): Value {
   const { linRel, linRoot, reduce } = layer;
   const send = (rows: Value): Value => messages.aggregate(rows, reduce, messages.weight);
   const neighbours =
@@ -119,7 +119,7 @@ function graphConv({ g, messages }: ConvContext, layer: GraphConv, x: Value): Va
   return g.node('Add', [neighbours, linear(g, messages.dstRows(x), linRoot.weight, linRoot.bias)]);
 }
 
-function gin({ g, messages }: ConvContext, layer: GINConv, x: Value): Value {
+function gin({ g, messages }: OnnxConvInput, layer: GINConv, x: Value): Value {
   const eps = layer.eps instanceof Tensor ? Number(layer.eps.dataSync()[0]) : layer.eps;
   const own = messages.dstRows(x);
   const start = eps === 0 ? own : g.node('Mul', [own, g.scalar(1 + eps)]);
