@@ -3,29 +3,18 @@
  * partition files. The line of the document is in the comment next to ours (sar-quick-start-cases.ts, sar-single-node-worker.ts);
  * docs/source-documents.md says why a form differs.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { nativeStatus } from 'skein';
 import { SelfCommunicator } from 'skein/dist';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { hasMpi, launch as launchFile } from '../dist/launch.js';
 import { launch, withoutMpi } from '../dist/mpi-launch.js';
 import { workerCounts } from '../dist/worker-counts.js';
-import { writeFiles } from './sar-data.js';
+import { useSarFiles } from './sar-files.js';
 import { quickStartCases } from './sar-quick-start-cases.js';
 
-const folder = mkdtempSync(join(tmpdir(), 'skein-sar-'));
 const counts = workerCounts([2], [3]);
+const folder = useSarFiles(counts);
 const env = { SKEIN_TEST_SAR: folder };
-beforeAll(() => {
-  process.env['SKEIN_TEST_SAR'] = folder;
-  for (const parts of [1, ...counts]) writeFiles(folder, parts);
-});
-afterAll(() => {
-  delete process.env['SKEIN_TEST_SAR'];
-  rmSync(folder, { recursive: true, force: true });
-});
 
 describe('one worker', () => {
   it.each(quickStartCases)('$name', ({ run }) => run(new SelfCommunicator()));

@@ -2,26 +2,15 @@
  * SAR's page "Distributed Graph Representation": it has no code, so every sentence that promises behaviour is a case
  * (sar-shards-cases.ts), on one worker and on several.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { SelfCommunicator } from 'skein/dist';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { hasMpi, launch, withoutMpi } from '../dist/mpi-launch.js';
 import { workerCounts } from '../dist/worker-counts.js';
-import { writeFiles } from './sar-data.js';
+import { useSarFiles } from './sar-files.js';
 import { shardCases } from './sar-shards-cases.js';
 
-const folder = mkdtempSync(join(tmpdir(), 'skein-sar-'));
 const counts = workerCounts([3], [2, 4]);
-beforeAll(() => {
-  process.env['SKEIN_TEST_SAR'] = folder;
-  for (const parts of [1, ...counts]) writeFiles(folder, parts);
-});
-afterAll(() => {
-  delete process.env['SKEIN_TEST_SAR'];
-  rmSync(folder, { recursive: true, force: true });
-});
+const folder = useSarFiles(counts);
 
 describe('one worker', () => {
   it.each(shardCases)('$name', ({ run }) => run(new SelfCommunicator()));
