@@ -106,7 +106,9 @@ async function measureRound(
   one.rounds.push({ first: first.ms, again: again.ms, other: other.ms });
   if (round > 0) return null;
   one.ways = { first: first.way, again: again.way, other: other.way };
-  const different = disagreement(first.checks, other.checks, entry.tolerance ?? 1e-4, 'the other tree');
+  // The other tree's own cases may name their figures differently; the order is the same.
+  const theirs = other.checks.map((check, i) => ({ ...check, name: first.checks[i]?.name ?? check.name }));
+  const different = disagreement(first.checks, theirs, entry.tolerance ?? 1e-4, 'the other tree');
   return different === null ? null : { kind: 'different', reason: different };
 }
 
@@ -155,8 +157,9 @@ export async function compareTrees(
     `${running.length} ${running.length === 1 ? 'case' : 'cases'} × ${options.rounds} rounds × 3 processes: about ${minutes(3 * options.rounds * guess)} on an idle machine`,
   );
   // Names of one length, because a program's arguments move its memory and thereby, a little, its times.
-  const ours = { tree: own, file: await bundleTree(own, join(folder, 'a')) };
-  const theirs = { tree: other, file: await bundleTree(other, join(folder, 'b')) };
+  const ours = { tree: own, file: await bundleTree(own, own, join(folder, 'a')) };
+  const cases = options.theirCases ? other : own;
+  const theirs = { tree: other, file: await bundleTree(other, cases, join(folder, 'b')) };
   const programs = { first: ours, again: ours, other: theirs };
   const start = performance.now();
   for (let round = 0; round < options.rounds; round++) {

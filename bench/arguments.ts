@@ -17,6 +17,8 @@ export interface Options {
   readonly against: string | null;
   /** With `against`: results that differ from the other tree's do not fail the comparison. */
   readonly allowDifferent: boolean;
+  /** With `against`: the other tree runs the cases of its own `bench/`, for calls that changed between the trees. */
+  readonly theirCases: boolean;
   /** Busy processes that run during the measurement. */
   readonly busy: number;
 }
@@ -36,9 +38,11 @@ export const usage = `usage: npm run bench -- <suite>... [options]
   --against <dir>   compare with another source tree of Skein instead of PyTorch: the cases of this tree on the
                     library of that one, which needs its own build and node_modules. Exit code 0: this tree is
                     no slower; 1: it is slower, or a case fails or has different results
-  --allow-different with --against: list different results without failing the comparison, for a bug fix`;
+  --allow-different with --against: list different results without failing the comparison, for a bug fix
+  --their-cases     with --against: run the other tree's own bench/ there, if the calls of a case have changed`;
 
-const flagNames = ['--json', '--no-peer', '--save', '--allow-different'];
+const flagNames = ['--json', '--no-peer', '--save', '--allow-different', '--their-cases'];
+const againstOnly = ['--allow-different', '--their-cases'];
 const valueNames = ['--only', '--rounds', '--threads', '--python', '--against', '--busy'];
 const peerOnly = ['--python', '--save'];
 
@@ -100,8 +104,8 @@ export function parseArguments(words: readonly string[], known: readonly string[
       `bench: expected no ${unfit} with --against, which runs no PyTorch and saves nothing. Keep results with --json.`,
     );
   }
-  if (against === null && flags.has('--allow-different'))
-    throw new UsageError('bench: expected --against with --allow-different, got none.');
+  const alone = against === null ? againstOnly.find((name) => flags.has(name)) : undefined;
+  if (alone !== undefined) throw new UsageError(`bench: expected --against with ${alone}, got none.`);
   if (against !== null && suites.length === 0)
     throw new UsageError(`bench: expected at least one suite with --against, got none.\n${usage}`);
   return {
@@ -120,6 +124,7 @@ export function parseArguments(words: readonly string[], known: readonly string[
     python: values.get('--python') ?? null,
     against,
     allowDifferent: flags.has('--allow-different'),
+    theirCases: flags.has('--their-cases'),
     busy: count('--busy', values.get('--busy') ?? '0', 0),
   };
 }

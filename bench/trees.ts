@@ -147,17 +147,17 @@ const addresses: Plugin = {
 };
 
 /** Returns the names that this tree's library exports and another's does not, by entry. */
-async function missingIn(tree: Tree): Promise<Map<string, readonly string[]>> {
-  if (tree.folder === ownFolder) return new Map();
+async function missingIn(tree: Tree, cases: Tree): Promise<Map<string, readonly string[]>> {
+  if (tree.folder === cases.folder) return new Map();
   const [own, theirs] = await Promise.all([exportsOf(thisTree()), exportsOf(tree)]);
   const lacks = (part: string) => (name: string) => theirs.get(part)?.includes(name) !== true;
   return new Map([...own].map(([part, names]) => [part, names.filter(lacks(part))]));
 }
 
-/** Bundles this tree's benchmark with a tree's library into a folder, and returns the file to run. */
-export async function bundleTree(tree: Tree, out: string): Promise<string> {
+/** Bundles the benchmark of one tree, `cases`, with the library of `tree` into a folder; returns the file to run. */
+export async function bundleTree(tree: Tree, cases: Tree, out: string): Promise<string> {
   try {
-    return await bundleInto(tree, out);
+    return await bundleInto(tree, cases, out);
   } catch (error) {
     const [first] = (error as Partial<BuildFailure>).errors ?? [];
     if (first === undefined) throw error;
@@ -168,10 +168,10 @@ export async function bundleTree(tree: Tree, out: string): Promise<string> {
   }
 }
 
-async function bundleInto(tree: Tree, out: string): Promise<string> {
+async function bundleInto(tree: Tree, cases: Tree, out: string): Promise<string> {
   await build({
-    entryPoints: [join(ownFolder, 'bench', 'child.ts')],
-    absWorkingDir: ownFolder,
+    entryPoints: [join(cases.folder, 'bench', 'child.ts')],
+    absWorkingDir: cases.folder,
     outdir: out,
     outExtension: { '.js': '.mjs' },
     bundle: true,
@@ -181,7 +181,7 @@ async function bundleInto(tree: Tree, out: string): Promise<string> {
     target: 'es2022',
     // package.json's list of side effects names files of dist/, not of src/.
     ignoreAnnotations: true,
-    plugins: [resolution(tree, await missingIn(tree)), addresses],
+    plugins: [resolution(tree, await missingIn(tree, cases)), addresses],
     logLevel: 'silent',
   });
   return join(out, 'child.mjs');

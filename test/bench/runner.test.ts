@@ -80,6 +80,7 @@ describe('parseArguments', () => {
       python: null,
       against: null,
       allowDifferent: false,
+      theirCases: false,
       busy: 0,
     });
     const words =
@@ -95,6 +96,7 @@ describe('parseArguments', () => {
       python: 'py',
       against: null,
       allowDifferent: false,
+      theirCases: false,
       busy: 1,
     });
   });
