@@ -19,7 +19,7 @@ import {
 import * as init from './init.js';
 
 export type Distribution =
-  | { readonly kind: 'uniform'; readonly bound: number }
+  | { readonly kind: 'uniform'; readonly lo: number; readonly hi: number }
   | { readonly kind: 'normal'; readonly mean: number; readonly std: number }
   | { readonly kind: 'constant'; readonly value: number };
 
@@ -32,12 +32,13 @@ const initType = <const N extends string, S extends Settings>(record: InitType<N
   record;
 
 const constant = (value: number): Distribution => ({ kind: 'constant', value });
+const within = (lo: number, hi: number): Distribution => ({ kind: 'uniform', lo, hi });
 
 export const initTypes = [
   initType({
     name: 'GLOROT_UNIFORM',
     settings: {},
-    distribution: (_, fanSum) => ({ kind: 'uniform', bound: Math.sqrt(6 / fanSum) }),
+    distribution: (_, fanSum) => within(-Math.sqrt(6 / fanSum), Math.sqrt(6 / fanSum)),
   }),
   initType({
     name: 'GLOROT_NORMAL',
@@ -46,8 +47,12 @@ export const initTypes = [
   }),
   initType({
     name: 'UNIFORM',
-    settings: { scale_factor: positive(1, 'values are in ±scale_factor') },
-    distribution: ({ scale_factor }) => ({ kind: 'uniform', bound: scale_factor }),
+    settings: {
+      scale_factor: positive(1, 'values are in scale_factor · [low, high]'),
+      low: number(-1, 'lower bound before scaling', { ours: true }),
+      high: number(1, 'upper bound before scaling, above low', { ours: true }),
+    },
+    distribution: ({ scale_factor, low, high }) => within(scale_factor * low, scale_factor * high),
   }),
   initType({
     name: 'NORMAL',
@@ -81,7 +86,7 @@ export function fillTensor(t: Tensor, start: StartValues, random: Random): Tenso
   const from = distributionOf(start, rows + columns);
   switch (from.kind) {
     case 'uniform':
-      return init.uniform(t, { random, lo: -from.bound, hi: from.bound });
+      return init.uniform(t, { random, lo: from.lo, hi: from.hi });
     case 'normal':
       return init.normal(t, { random, mean: from.mean, std: from.std });
     case 'constant':
@@ -98,8 +103,7 @@ export function fillRange(
   { first, fanSum, random }: { readonly first: number; readonly fanSum: number; readonly random: Random },
 ): void {
   const from = distributionOf(start, fanSum);
-  if (from.kind === 'uniform')
-    kernels().randomUniform(out, out.length, -from.bound, from.bound, random.key, first);
+  if (from.kind === 'uniform') kernels().randomUniform(out, out.length, from.lo, from.hi, random.key, first);
   else if (from.kind === 'normal')
     kernels().randomNormal(out, out.length, from.mean, from.std, random.key, 4 * first);
   else out.fill(from.value);

@@ -22,7 +22,9 @@ const names: LossName[] = [
   'BCE_WITH_LOGITS',
   'MSE',
   'SOFTPLUS',
+  'SELF_ADVERSARIAL',
 ];
+const logistic = ['BCE_AFTER_SIGMOID', 'BCE_WITH_LOGITS', 'SOFTPLUS'] as const;
 
 describe('values of known scores', () => {
   it.each([
@@ -58,7 +60,8 @@ describe('values of known scores', () => {
 
 describe.each(names)('%s', (name) => {
   it('divides the sum for MEAN', () => {
-    const divisor = name === 'RANKING' ? 12 : name.endsWith('CE') || name === 'CROSS_ENTROPY' ? 6 : 18;
+    const perEdge = name.endsWith('CE') || name === 'CROSS_ENTROPY' || name === 'SELF_ADVERSARIAL';
+    const divisor = name === 'RANKING' ? 12 : perEdge ? 6 : 18;
     const [total, mean] = (['SUM', 'MEAN'] as const).map((reduction) =>
       lossFunction(name, { reduction }).forward(positive, negative).item(),
     );
@@ -97,8 +100,112 @@ describe.each(names)('%s', (name) => {
         ]),
         [1, 0],
       );
-    if (name === 'SOFTMAX_CE' || name === 'RANKING') expect(call).toThrow(/CROSS_ENTROPY/);
+    if (['SOFTMAX_CE', 'RANKING', 'SELF_ADVERSARIAL'].includes(name)) expect(call).toThrow(/CROSS_ENTROPY/);
     else expect(call().item()).toBeGreaterThan(0);
+  });
+});
+
+describe('an offset', () => {
+  const [p, n] = [
+    tensor([-2, -8]),
+    tensor([
+      [-3, -12],
+      [-5, -7],
+    ]),
+  ];
+  const softplus = (x: number): number => Math.log1p(Math.exp(x));
+
+  it.each(logistic)('shifts the scores of %s', (name) => {
+    const shifted = [
+      tensor([4, -2]),
+      tensor([
+        [3, -6],
+        [1, -1],
+      ]),
+    ] as const;
+    for (const reduction of ['SUM', 'MEAN'] as const)
+      expect(lossFunction(name, { offset: 6, reduction }).forward(p, n).item()).toBeCloseTo(
+        lossFunction(name, { reduction })
+          .forward(...shifted)
+          .item(),
+        6,
+      );
+  });
+
+  it.each(logistic)('and the mean over negatives are the formula of RotatE for %s', (name) => {
+    const want = softplus(-4) + softplus(2) + (softplus(3) + softplus(-6) + softplus(1) + softplus(-1)) / 2;
+    const loss = (reduction: 'SUM' | 'MEAN') =>
+      lossFunction(name, { offset: 6, negatives: 'MEAN', reduction }).forward(p, n).item();
+    expect(loss('SUM')).toBeCloseTo(want, 5);
+    expect(loss('MEAN')).toBeCloseTo(want / 2, 5);
+  });
+
+  it('lets a perfect model of distances have a loss near 0', () => {
+    const far = tensor([[-40], [-40]]);
+    expect(
+      lossFunction('BCE_WITH_LOGITS')
+        .forward(tensor([0, 0]), far)
+        .item(),
+    ).toBeCloseTo(2 * Math.LN2, 6);
+    expect(
+      lossFunction('BCE_WITH_LOGITS', { offset: 20 })
+        .forward(tensor([0, 0]), far)
+        .item(),
+    ).toBeLessThan(1e-6);
+  });
+
+  it('rejects other reductions of negatives', () => {
+    expect(() => lossFunction('BCE_WITH_LOGITS', { negatives: 'MAX' as 'SUM' })).toThrow(/negatives/);
+    expect(() => lossFunction('MSE', { offset: 1 })).toThrow(/offset/);
+  });
+});
+
+describe('SELF_ADVERSARIAL', () => {
+  const softplus = (x: number): number => Math.log1p(Math.exp(x));
+  const positives = [-2, -8];
+  const negatives = [
+    [-3, -12, -4],
+    [-5, -7, -6],
+  ];
+  const [gamma, alpha] = [6, 0.5];
+  const shares = negatives.map((row) => {
+    const weights = row.map((x) => Math.exp(alpha * x));
+    const total = weights.reduce((sum, w) => sum + w, 0);
+    return weights.map((w) => w / total);
+  });
+  const losses = positives.map(
+    (p, i) =>
+      0.5 *
+      (softplus(-gamma - p) +
+        negatives[i].reduce((sum, x, j) => sum + shares[i][j] * softplus(gamma + x), 0)),
+  );
+  const loss = lossFunction('SELF_ADVERSARIAL', { offset: gamma, temperature: alpha });
+
+  it('has the value and, with constant shares, the gradient of the formula', () => {
+    const [p, n] = [
+      fromTypedArray(Float64Array.from(positives)),
+      fromTypedArray(Float64Array.from(negatives.flat()), [2, 3]),
+    ];
+    for (const t of [p, n]) t.setRequiresGrad();
+    const value = loss.forward(p, n);
+    expect(value.item()).toBeCloseTo(losses[0] + losses[1], 12);
+    value.backward();
+    const sigmoid = (x: number): number => 1 / (1 + Math.exp(-x));
+    for (const [i, g] of [...(p.grad as Tensor).dataSync()].entries())
+      expect(g).toBeCloseTo(-0.5 * sigmoid(-gamma - positives[i]), 12);
+    for (const [k, g] of [...(n.grad as Tensor).dataSync()].entries())
+      expect(g).toBeCloseTo(0.5 * shares.flat()[k] * sigmoid(gamma + negatives.flat()[k]), 12);
+  });
+
+  it('weighs edges', () => {
+    const weighted = loss.forward(tensor(positives), tensor(negatives), tensor([0.5, 1.5])).item();
+    expect(weighted).toBeCloseTo(0.5 * losses[0] + 1.5 * losses[1], 5);
+  });
+
+  it('ignores masked negatives', () => {
+    const { maskedScore } = loss;
+    const masked = negatives.map((row) => [...row, maskedScore]);
+    expect(loss.forward(tensor(positives), tensor(masked)).item()).toBeCloseTo(losses[0] + losses[1], 5);
   });
 });
 
@@ -161,9 +268,16 @@ describe('regularisers', () => {
 });
 
 runOpCases([
-  ...names.flatMap((name) =>
-    makeCases(name, (p, n) => lossFunction(name, { margin: 0.3 }).forward(p, n), {
+  // The weights of SELF_ADVERSARIAL are constants, which numerical differences would change; temperature 0 has equal ones.
+  ...names.flatMap((name) => {
+    const options = name === 'SELF_ADVERSARIAL' ? { offset: 0.4, temperature: 0 } : { margin: 0.3 };
+    return makeCases(name, (p, n) => lossFunction(name, options).forward(p, n), {
       scores: [input([5]), input([5, 4])],
+    });
+  }),
+  ...logistic.flatMap((name) =>
+    makeCases(name, (p, n) => lossFunction(name, { offset: 0.7, negatives: 'MEAN' }).forward(p, n), {
+      'offset and mean': [input([5]), input([5, 4])],
     }),
   ),
   ...[1, 2, 3].flatMap((p) =>

@@ -165,9 +165,49 @@ describe.each([false, true])('RandomNegativeSampler on six nodes (relations: %s)
     },
   );
 
-  test('all nodes can be taken without a filter', async () => {
-    const { negatives } = await draw({ numNegatives: -1 }, true);
-    expect([[...negatives.ids], negatives.mask]).toEqual([[0, 1, 2, 3, 4, 5], null]);
+  test.each([true, false])('all nodes are taken but the true end of each edge (sources: %s)', async (src) => {
+    const { batch, negatives } = await draw({ numNegatives: -1, numChunks: 3 }, src);
+    expect([[...negatives.ids], negatives.chunks]).toEqual([[0, 1, 2, 3, 4, 5], 1]);
+    expect(negatives.mask).toEqual({
+      offsets: Int32Array.of(0, 1, 2, 3),
+      positions: (src ? batch.src : batch.dst) as Int32Array,
+    });
+  });
+
+  test.each([true, false])(
+    'a drawn negative is never the true end with selfFilter (sources: %s)',
+    async (src) => {
+      for (const numChunks of [1, 3]) {
+        for (const degreeFraction of [0, 0.5, 1]) {
+          const options = { numChunks, numNegatives: 40, degreeFraction };
+          const { batch, negatives } = await draw({ ...options, selfFilter: true }, src);
+          const ends = (src ? batch.src : batch.dst) as Int32Array;
+          const perChunk = Math.ceil(3 / numChunks);
+          for (const [i, end] of ends.entries()) {
+            const own = negatives.ids.subarray(
+              Math.floor(i / perChunk) * 40,
+              (Math.floor(i / perChunk) + 1) * 40,
+            );
+            const { offsets, positions } = negatives.mask as NonNullable<Negatives['mask']>;
+            const want = [...own.keys()].filter((j) => own[j] === end);
+            expect([...positions.subarray(offsets[i], offsets[i + 1])]).toEqual(want);
+          }
+          // The draws are those of the sampler without the filter.
+          expect((await draw(options, src)).negatives.ids).toEqual(negatives.ids);
+        }
+      }
+    },
+  );
+
+  test('each end has its own number of negatives', async () => {
+    const numNegatives = { src: 4, dst: 9 };
+    for (const [src, count] of [
+      [true, 4],
+      [false, 9],
+    ] as const) {
+      const { negatives } = await draw({ numChunks: 2, numNegatives, degreeFraction: 0.5 }, src);
+      expect([negatives.chunks, negatives.ids.length]).toEqual([2, 2 * count]);
+    }
   });
 
   test('draws depend on seed, epoch, step and direction alone', async () => {
@@ -205,6 +245,9 @@ describe('RandomNegativeSampler', () => {
     const storage = await sixNodes(false);
     expect(() => new RandomNegativeSampler(storage, { numChunks: 0 })).toThrow(/numChunks/);
     expect(() => new RandomNegativeSampler(storage, { numNegatives: 1.5 })).toThrow(/numNegatives/);
+    expect(() => new RandomNegativeSampler(storage, { numNegatives: { src: 3, dst: -1 } })).toThrow(
+      /numNegatives.dst/,
+    );
     expect(() => new RandomNegativeSampler(storage, { degreeFraction: 1.1 })).toThrow(/degreeFraction/);
   });
 

@@ -56,6 +56,8 @@ export interface DecoderInput {
   /** Negatives that are true edges. */
   readonly srcMask?: NegativeMask | null;
   readonly dstMask?: NegativeMask | null;
+  /** Weights of the edges in the loss, for losses that weigh them (`LossFunction.weighsEdges`). */
+  readonly weights?: Float32Array | null;
   /** CORRUPT_REL: chunks · n relations. */
   readonly relationNegatives?: Int32Array | null;
   /** POS_AND_NEG: n edges for each edge, those of the first edge first. */

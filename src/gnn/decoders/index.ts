@@ -22,19 +22,23 @@ export {
   BCEAfterSigmoidLoss,
   BCEWithLogitsLoss,
   CrossEntropyLoss,
-  type CustomLoss,
+  type LogisticLossOptions,
   LossFunction,
   type LossFunctionOptions,
-  type LossName,
-  lossFunction,
-  lossTypes,
   MSELoss,
   RankingLoss,
   type RankingLossOptions,
-  registerLoss,
   SoftmaxCrossEntropy,
   SoftPlusLoss,
 } from './link-losses.js';
+export {
+  type CustomLoss,
+  type LinkLossOptions,
+  type LossName,
+  lossFunction,
+  lossTypes,
+  registerLoss,
+} from './loss-types.js';
 export { type N3Options, N3Regularizer, NormRegularizer, Regularizer } from './regularizer.js';
 export {
   ComplexHadamardOperator,
@@ -44,3 +48,4 @@ export {
   RotationOperator,
   TranslationOperator,
 } from './relation-operator.js';
+export { SelfAdversarialLoss, type SelfAdversarialLossOptions } from './self-adversarial-loss.js';

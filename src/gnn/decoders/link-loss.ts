@@ -3,7 +3,8 @@
  * stores the scores; all others, and decoders or losses with a custom `forward`, go through their scores.
  */
 import type { RelationOp } from '../../native/index.js';
-import { add, type Tensor } from '../../tensor/index.js';
+import { add, fromTypedArray, type Tensor } from '../../tensor/index.js';
+import { toDeviceOf } from '../../tensor/move.js';
 import { StateError } from '../../util/errors.js';
 import { chunkedSoftmaxLossSides, type EdgeSide, edgeSoftmaxLoss } from '../ops/index.js';
 import { type DecoderInput, EdgeDecoder } from './edge-decoder.js';
@@ -27,13 +28,21 @@ export function linkLoss(decoder: EdgeDecoder, input: DecoderInput, loss: LossFu
   }
   const { rhsPos, rhsNeg, lhsPos, lhsNeg } = decoder.forward(input, loss.maskedScore);
   const parts: Tensor[] = [];
-  if (rhsNeg !== null) parts.push(loss.forward(rhsPos, rhsNeg));
-  if (lhsPos !== null && lhsNeg !== null) parts.push(loss.forward(lhsPos, lhsNeg));
+  const weights = weightsOf(input, loss, rhsPos);
+  if (rhsNeg !== null) parts.push(loss.forward(rhsPos, rhsNeg, weights));
+  if (lhsPos !== null && lhsNeg !== null) parts.push(loss.forward(lhsPos, lhsNeg, weights));
   if (parts.length === 0)
     throw new StateError(
       `linkLoss: expected negatives for ${decoder.constructor.name} (${decoder.method}), got none. Train with a method that has negatives.`,
     );
   return parts.reduce((a, b) => add(a, b));
+}
+
+/** Returns the weights of the edges; null if the loss takes none or there are none. */
+function weightsOf({ weights = null }: DecoderInput, loss: LossFunction, scores: Tensor): Tensor | null {
+  if (!loss.weighsEdges || weights === null) return null;
+  const values = scores.dtype === 'f64' ? Float64Array.from(weights) : weights;
+  return toDeviceOf(fromTypedArray(values), scores);
 }
 
 /**

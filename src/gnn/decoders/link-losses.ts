@@ -1,6 +1,6 @@
 /**
  * Losses of positive scores [B] against negative scores [B, n], by Marius's names. SUM adds everything; MEAN divides by
- * B, RANKING's by B·n, and element-wise losses by B·(1 + n).
+ * B, RANKING's by B·n, and element-wise losses by B·(1 + n), or by B if the mean of the negatives is taken.
  *
  * To write a custom loss, extend `LossFunction`.
  */
@@ -8,6 +8,7 @@ import { bceLoss, bceWithLogits, crossEntropy, marginRankingLoss, mseLoss } from
 import { softmaxCrossEntropyNegatives } from '../../nn/losses/cross-entropy.js';
 import { softplusLoss } from '../../nn/losses/elementwise.js';
 import {
+  add,
   concat,
   fromTypedArray,
   type Ids,
@@ -20,11 +21,8 @@ import {
 import { toDeviceOf } from '../../tensor/move.js';
 import { checkIds } from '../../tensor/ops/common.js';
 import { formatShape } from '../../tensor/shape.js';
-import { checkSettings } from '../../util/check-settings.js';
 import { checkNumber, expected, ShapeError, StateError, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
-import { checkRecord, checkResult, Registry } from '../../util/registry.js';
-import { type ConfigType, choice, number, type Settings, type ValuesOf } from '../../util/settings.js';
 
 export type LossReduction = 'SUM' | 'MEAN';
 
@@ -47,8 +45,11 @@ export abstract class LossFunction {
     this.reduction = reduction;
   }
 
-  /** Returns the loss of positive [B] and negative scores [B, n]: a scalar. */
-  abstract forward(positive: Tensor, negative: Tensor): Tensor;
+  /** Whether edges are weighted, so that `forward` is given their weights. */
+  readonly weighsEdges: boolean = false;
+
+  /** Returns the loss of positive [B] and negative scores [B, n]: a scalar. @param weights of the edges, [B]. */
+  abstract forward(positive: Tensor, negative: Tensor, weights?: Tensor | null): Tensor;
 
   /**
    * Returns the loss of class scores [N, C] and labels: a scalar.
@@ -134,8 +135,7 @@ abstract class ElementLoss extends LossFunction {
     this.check(positive, negative);
     const edges = positive.shape[0];
     const scores = concat([positive, reshape(negative, [negative.size])]);
-    const labels = scores.dtype === 'f64' ? new Float64Array(scores.size) : new Float32Array(scores.size);
-    return this.elements(scores, toDeviceOf(fromTypedArray(labels.fill(1, 0, edges)), scores), this.how);
+    return this.elements(scores, labelsOf(scores, edges), this.how);
   }
 
   override classes(logits: Tensor, labels: Ids, ofRows?: number): Tensor {
@@ -151,13 +151,56 @@ abstract class ElementLoss extends LossFunction {
   }
 }
 
+/** Returns labels of scores: 1 for the first `positives`, 0 for the others. */
+function labelsOf(scores: Tensor, positives: number): Tensor {
+  const labels = scores.dtype === 'f64' ? new Float64Array(scores.size) : new Float32Array(scores.size);
+  return toDeviceOf(fromTypedArray(labels.fill(1, 0, positives), scores.shape), scores);
+}
+
+export interface LogisticLossOptions extends LossFunctionOptions {
+  /**
+   * A number γ that is added to the scores of edges (default 0). Scores of distances are negative: without an offset, no
+   * probability is above a half.
+   */
+  readonly offset?: number;
+  /** Whether the losses of an edge's negatives are added (the default) or averaged. */
+  readonly negatives?: LossReduction;
+}
+
+/** An element-wise loss of the probability σ(score + γ). */
+abstract class LogisticLoss extends ElementLoss {
+  readonly offset: number;
+  readonly negatives: LossReduction;
+
+  constructor(options: LogisticLossOptions = {}) {
+    super(options);
+    const where = new.target.name;
+    checkOptionNames(where, options, { reduction: true, offset: true, negatives: true });
+    this.offset = checkNumber(where, 'offset', options.offset ?? 0);
+    this.negatives = options.negatives ?? 'SUM';
+    if (this.negatives !== 'SUM' && this.negatives !== 'MEAN')
+      throw new ValueError(expected(where, 'SUM or MEAN', 'negatives', this.negatives));
+  }
+
+  override forward(positive: Tensor, negative: Tensor): Tensor {
+    this.check(positive, negative);
+    const [p, n] =
+      this.offset === 0 ? [positive, negative] : [add(positive, this.offset), add(negative, this.offset)];
+    if (this.negatives === 'SUM') return super.forward(p, n);
+    const [edges, count] = negative.shape;
+    const total = (scores: Tensor, positives: number): Tensor =>
+      this.elements(scores, labelsOf(scores, positives), { reduction: 'sum' });
+    return this.share(add(total(p, edges), mul(total(n, 0), 1 / Math.max(1, count))), Math.max(1, edges));
+  }
+}
+
 /** Binary cross entropy of the sigmoid of each score; BCE_WITH_LOGITS is equal without loss of precision. */
-export class BCEAfterSigmoidLoss extends ElementLoss {
+export class BCEAfterSigmoidLoss extends LogisticLoss {
   protected readonly elements: Elementwise = (x, target, how) => bceLoss(sigmoid(x), target, how);
 }
 
 /** Binary cross entropy of each score before the sigmoid. */
-export class BCEWithLogitsLoss extends ElementLoss {
+export class BCEWithLogitsLoss extends LogisticLoss {
   protected readonly elements: Elementwise = bceWithLogits;
 }
 
@@ -168,96 +211,6 @@ export class MSELoss extends ElementLoss {
 }
 
 /** Σ log(1 + exp(−(2·label − 1)·score)) */
-export class SoftPlusLoss extends ElementLoss {
+export class SoftPlusLoss extends LogisticLoss {
   protected readonly elements: Elementwise = softplusLoss;
-}
-
-/** A loss that a configuration can name: `model.loss: { type: RANKING, options: { margin: 1 } }`. */
-interface LossType<N extends string, S extends Settings> extends ConfigType<N, S> {
-  /** Whether it is also a loss of classes, or of edges only. */
-  readonly forClasses: boolean;
-  readonly make: (options: RankingLossOptions) => LossFunction;
-}
-
-const lossType = <const N extends string, S extends Settings>(record: LossType<N, S>): LossType<N, S> =>
-  record;
-
-const plainSettings = { reduction: choice(['SUM', 'MEAN'], 'SUM', 'over the rows of a batch') };
-
-const plainLoss = <const N extends string>(
-  name: N,
-  Loss: new (options: LossFunctionOptions) => LossFunction,
-  more: { readonly forClasses?: boolean; readonly aliases?: readonly string[] } = {},
-) =>
-  lossType({
-    ...{ name, settings: plainSettings, forClasses: true, ...more },
-    make: ({ reduction = 'SUM' }) => new Loss({ reduction }),
-  });
-
-/** All built-in losses. */
-export const lossTypes = [
-  plainLoss('SOFTMAX_CE', SoftmaxCrossEntropy, { forClasses: false, aliases: ['softmax'] }),
-  lossType({
-    name: 'RANKING',
-    settings: { ...plainSettings, margin: number(0.1, 'by how much a true edge must score higher') },
-    forClasses: false,
-    make: (options) => new RankingLoss(options),
-  }),
-  plainLoss('CROSS_ENTROPY', CrossEntropyLoss),
-  plainLoss('BCE_AFTER_SIGMOID', BCEAfterSigmoidLoss),
-  plainLoss('BCE_WITH_LOGITS', BCEWithLogitsLoss),
-  plainLoss('MSE', MSELoss),
-  plainLoss('SOFTPLUS', SoftPlusLoss),
-] as const;
-
-export type LossName = (typeof lossTypes)[number]['name'];
-
-/** The registry of losses: the built-in and custom ones. */
-export const lossRegistry = new Registry<(typeof lossTypes)[number]>({
-  ...{ key: 'model.loss.type', builtIn: lossTypes, reserved: 'type' },
-});
-
-/** Creates the loss of a type. */
-export function lossFunction(type: LossName, options: RankingLossOptions = {}): LossFunction {
-  const found = lossRegistry.get(type, 'lossFunction', 'type');
-  const own = Object.fromEntries(Object.keys(found.settings).map((key) => [key, true]));
-  checkOptionNames('lossFunction', options, { reduction: true, margin: true, ...own });
-  return found.make(options);
-}
-
-/** A custom loss for `registerLoss`. */
-export interface CustomLoss<S extends Settings = Settings> {
-  readonly name: string;
-  /** Options in addition to `reduction`. */
-  readonly settings?: S;
-  /** Whether it is also a loss of classes, or of edges only (the default). */
-  readonly forClasses?: boolean;
-  readonly make: (options: LossFunctionOptions & ValuesOf<S>) => LossFunction;
-}
-
-/**
- * Registers a loss, so that configurations can name it as `model.loss: { type: MINE }`.
- *
- * @returns a function that removes it.
- * @example
- * registerLoss({ name: 'MINE', make: ({ reduction = 'SUM' }) => new MyLoss({ reduction }) });
- */
-export function registerLoss<S extends Settings>(given: CustomLoss<S>): () => void {
-  const where = 'registerLoss';
-  checkRecord(where, given);
-  checkOptionNames(where, given, { name: true, settings: true, forClasses: true, make: true });
-  const { name, settings = {}, forClasses = false, make } = given;
-  if (typeof forClasses !== 'boolean')
-    throw new ValueError(expected(where, 'true or false', 'forClasses', forClasses));
-  checkSettings(where, settings);
-  const checked = (options: LossFunctionOptions & ValuesOf<S>): LossFunction => {
-    const made = make(options);
-    const fits = made instanceof LossFunction && typeof made.forward === 'function';
-    return checkResult(where, `make() of ${name}`, 'a LossFunction with the method forward', fits, made);
-  };
-  const record = {
-    ...{ name, settings: { ...plainSettings, ...settings }, forClasses },
-    make: typeof make === 'function' ? checked : make,
-  };
-  return lossRegistry.register(where, record as never, ['make']);
 }

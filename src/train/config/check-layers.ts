@@ -17,7 +17,8 @@ export function checkEncoder({ model, training }: SkeinConfig): ConfigProblem[] 
   for (const [i, stage] of layers.entries()) {
     if (stage.length === 0)
       problems.push(problem([...base, i], 'at least one layer', [], 'Remove the empty stage or fill it.'));
-    for (const [j, layer] of stage.entries()) problems.push(...checkLayer(encoder, layer, i, j));
+    for (const [j, layer] of stage.entries())
+      problems.push(...checkLayer(encoder, layer, i, j), ...checkInit(layer, [...base, i, j]));
     if (i > 0 && problems.length === 0) problems.push(...checkStage(encoder, i));
   }
   problems.push(...equalInputs(layers));
@@ -75,6 +76,18 @@ function checkLayer(encoder: EncoderConfig, layer: LayerConfig, i: number, j: nu
     return [problem([...path, 'output_dim'], `the input width ${layer.input_dim}`, layer.output_dim, advice)];
   }
   return [];
+}
+
+/** Checks that the bounds of uniform initial values are in order. */
+function checkInit(layer: LayerConfig, path: readonly (string | number)[]): ConfigProblem[] {
+  return (['init', 'bias_init'] as const).flatMap((key) => {
+    const { type, options } = layer[key];
+    if (type !== 'UNIFORM' || options.low < options.high) return [];
+    const advice = 'Values are drawn between low and high; swap them, or use CONSTANT.';
+    return [
+      problem([...path, key, 'options', 'high'], `a number above low ${options.low}`, options.high, advice),
+    ];
+  });
 }
 
 function noWidth(path: readonly (string | number)[], layer: LayerConfig): ConfigProblem {

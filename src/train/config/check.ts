@@ -1,6 +1,6 @@
 /** Checks keys against each other and reports all problems, not only the first. check-dataset.ts checks against the data. */
 import { decoderRegistry } from '../../gnn/decoders/decoders.js';
-import { lossRegistry } from '../../gnn/decoders/link-losses.js';
+import { lossRegistry } from '../../gnn/decoders/loss-types.js';
 import { type ConfigProblem, problem } from '../../util/schema/problem.js';
 import { findMetric, metricText } from '../run/metric.js';
 import { checkDevice } from './check-device.js';
@@ -53,6 +53,15 @@ function checkTask({ model, training, evaluation }: SkeinConfig): ConfigProblem[
         'Only node classification trains on the whole graph.',
       ),
     );
+  if (nodes && 'offset' in model.loss.options && model.loss.options.offset !== 0)
+    problems.push(
+      problem(
+        'model.loss.options.offset',
+        '0, since model.learning_task is NODE_CLASSIFICATION,',
+        model.loss.options.offset,
+        'It shifts the scores of edges; remove the key.',
+      ),
+    );
   for (const [i, name] of evaluation.metrics.entries())
     if (findMetric(name)?.task !== model.learning_task) {
       const advice = `Use ${metricText(model.learning_task)}.`;
@@ -94,7 +103,12 @@ function checkModel({ model }: SkeinConfig, statedWidth: number): ConfigProblem[
   return problems;
 }
 
-function checkStorage({ storage, training }: SkeinConfig): ConfigProblem[] {
+/** Whether the loss weighs training edges by how often their queries occur. */
+export const subsamples = ({ model: { loss } }: SkeinConfig): boolean =>
+  'subsampling' in loss.options && loss.options.subsampling === true;
+
+function checkStorage(config: SkeinConfig): ConfigProblem[] {
+  const { storage, training } = config;
   const problems: ConfigProblem[] = [];
   const { embeddings, features } = storage;
   for (const name of ['embeddings', 'features'] as const) {
@@ -106,6 +120,11 @@ function checkStorage({ storage, training }: SkeinConfig): ConfigProblem[] {
       const key = 'training.negative_sampling.filtered';
       const advice = 'Known edges of nodes on disk cannot be filtered out; remove it, or use HOST_MEMORY.';
       problems.push(problem(key, `false with storage.${name}.type PARTITION_BUFFER`, true, advice));
+    }
+    if (subsamples(config) && capacity < partitions) {
+      const advice = 'Edges of nodes on disk cannot be counted; remove it, or use HOST_MEMORY.';
+      const what = `false with storage.${name}.type PARTITION_BUFFER`;
+      problems.push(problem('model.loss.options.subsampling', what, true, advice));
     }
     if (training.full_batch) {
       const advice = 'The whole graph must be in memory; use HOST_MEMORY, or full_batch: false.';

@@ -175,7 +175,7 @@ function deriveStorage(parsed: ParsedConfig, { given, warn }: DeriveContext): St
       `storage.device_ids: has no effect${device === 'cpu' ? ' on the cpu' : ', only one device is used'}.`,
     );
   const { filtered, negatives_per_positive: negatives } = parsed.training.negative_sampling;
-  if (parsed.training.bucket_partitions > 0 && (filtered || negatives < 0))
+  if (parsed.training.bucket_partitions > 0 && (filtered || negatives === -1))
     warn('training.bucket_partitions: has no effect if all nodes are negatives.');
   else if (parsed.training.bucket_partitions > 0 && parsed.model.learning_task !== 'LINK_PREDICTION')
     warn('training.bucket_partitions: has no effect for NODE_CLASSIFICATION.');
@@ -245,7 +245,9 @@ function resolveFiltered(
   for (const [key, value] of Object.entries(implied) as [keyof typeof implied, number][]) {
     const path = `${where}.negative_sampling.${key}`;
     if (given.has(path) && sampling[key] !== value)
-      warn(`${path}: filtered means all nodes, so ${value} is used instead of ${sampling[key]}.`);
+      warn(
+        `${path}: filtered means all nodes, so ${value} is used instead of ${JSON.stringify(sampling[key])}.`,
+      );
   }
   return { ...sampling, ...implied };
 }

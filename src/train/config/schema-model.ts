@@ -4,7 +4,7 @@
  */
 import { convRegistry } from '../../gnn/conv/conv-registry.js';
 import { decoderRegistry } from '../../gnn/decoders/decoders.js';
-import { lossRegistry } from '../../gnn/decoders/link-losses.js';
+import { lossRegistry } from '../../gnn/decoders/loss-types.js';
 import { activationTypes } from '../../nn/activation.js';
 import { initTypes } from '../../nn/start-values.js';
 import { optimizerRegistry } from '../../storage/optimizer-types.js';

@@ -17,10 +17,29 @@ import {
 } from '../../util/schema/fields.js';
 import { findMetric, metricList, metricSpellings, metricText, standardMetrics } from '../run/metric.js';
 
+/** A number of negatives for both ends of an edge, or one number for each. */
+const negativeCounts = () => {
+  const text =
+    'a whole number of at least 1, or -1 (all nodes), or { src, dst } with one of at least 1 for each end';
+  const count = z
+    .number(text)
+    .int(text)
+    .min(1, text)
+    .max(2 ** 31 - 1, text);
+  return withExpected(
+    z.union([z.literal(-1), count, z.strictObject({ src: count, dst: count })], text),
+    text,
+  );
+};
+
 const negativeSampling = () =>
   section({
     num_chunks: field(integer(1), 1, 'number of chunks of a batch, each with separate negatives'),
-    negatives_per_positive: field(countOr('all nodes'), 1000, 'negative nodes per edge; -1: all nodes'),
+    negatives_per_positive: field(
+      negativeCounts(),
+      1000,
+      'negative nodes per edge; -1: all nodes but the true one; { src, dst }: for each end, an extension of Marius',
+    ),
     degree_fraction: field(number(0, 1), 0, 'fraction of the negatives drawn by degree'),
     filtered: field(
       flag(),
@@ -32,6 +51,10 @@ const negativeSampling = () =>
       'DEG',
       'negatives that are masked if they form an edge of the batch: those drawn by degree, or all',
     ),
+    self_filter: field(flag(), false, {
+      doc: 'mask drawn negatives that are the true end of their edge; false, as in Marius: they compete with it',
+      ours: true,
+    }),
   });
 
 const pipeline = () =>

@@ -6,6 +6,7 @@ import type { PreparedDataset } from '../../../data/index.js';
 import type { WorkerGroup } from '../../../dist/index.js';
 import { manualSeed } from '../../../tensor/index.js';
 import { ConfigError, markCollective, StateError } from '../../../util/errors.js';
+import { subsamples } from '../../config/check.js';
 import { checkAgainstDataset, factsOf } from '../../config/check-dataset.js';
 import { renderConfig } from '../../config/config-file.js';
 import type { SkeinConfig } from '../../config/index.js';
@@ -130,6 +131,8 @@ class GraphRun {
     const { model, training, evaluation } = config;
     const { early_stopping: stopping, checkpoint } = training;
     const headline = headlineOf(config);
+    // Runs of versions without self_filter have no such key in their record.
+    const { self_filter: selfFilter, ...negatives } = evaluation.negative_sampling;
     return {
       task: model.learning_task === 'LINK_PREDICTION' ? 'links' : 'nodes',
       seed: model.random_seed,
@@ -138,7 +141,7 @@ class GraphRun {
       identity: { ...identity },
       evaluatedBy: JSON.stringify({
         metric: stopping?.metric ?? headline,
-        negatives: evaluation.negative_sampling,
+        negatives: selfFilter ? evaluation.negative_sampling : negatives,
       }),
       fit: {
         evaluateEvery: evaluation.epochs_per_eval,
@@ -290,6 +293,12 @@ function checkWorkers(config: SkeinConfig, workers: number): void {
     throw markCollective(
       new ConfigError(
         `distributed.edges: expected replicated with training.negative_sampling.filtered, got spread. Every worker compares its negatives with all training edges; set distributed.edges to replicated, or filtered to false.`,
+      ),
+    );
+  if (shardsRequested && subsamples(config))
+    throw markCollective(
+      new ConfigError(
+        'distributed.edges: expected replicated with model.loss.options.subsampling, got spread. Every worker counts all training edges; set distributed.edges to replicated, or subsampling to false.',
       ),
     );
   if (model.learning_task === 'NODE_CLASSIFICATION' && model.regularizer.type !== 'NONE')

@@ -13,6 +13,7 @@ import {
 import type { LayerSampling } from '../../../sample/layered-neighbor-sampler.js';
 import type { Tensor } from '../../../tensor/index.js';
 import { Random } from '../../../util/philox.js';
+import { subsamples } from '../../config/check.js';
 import type { OptimizerConfig, SkeinConfig } from '../../config/index.js';
 import type {
   EdgeDecoderConfig,
@@ -24,6 +25,7 @@ import type {
 import { LinkPredictionReporter, NodeClassificationReporter } from '../../run/index.js';
 import { LinkPredictionModel } from '../links/link-prediction-model.js';
 import { RandomNegativeSampler, type TrainingNegativeSampler } from '../links/negative-sampler.js';
+import { SubsamplingWeights } from '../links/subsampling-weights.js';
 import { NodeClassificationModel } from '../nodes/node-classification-model.js';
 import type { WorkerRank } from './batch/batch-share.js';
 import { BatchSource } from './batch/batch-source.js';
@@ -148,7 +150,7 @@ export function initializeBatches(
   const evaluation = neighbours(rules(encoder.eval_neighbor_sampling));
   const links = config.model.learning_task === 'LINK_PREDICTION';
   const evaluationSampling = config.evaluation.negative_sampling;
-  const againstAll = evaluationSampling.filtered || evaluationSampling.negatives_per_positive < 0;
+  const againstAll = evaluationSampling.filtered || evaluationSampling.negatives_per_positive === -1;
   const sampler = links ? new RandomEdgeSampler(storage, order) : new RandomNodeSampler(storage, order);
   return new BatchSource(storage, sampler, {
     batchSize: fullBatch ? Math.max(1, storage.splitNodes('train')?.length ?? 0) : batchSize,
@@ -156,6 +158,7 @@ export function initializeBatches(
     negatives: links
       ? (own.negatives?.(storage, config) ?? newNegatives(storage, config.training.negative_sampling, seed))
       : null,
+    edgeWeights: subsamples(config) ? new SubsamplingWeights(storage) : null,
     evaluationNegatives: !links || againstAll ? null : newNegatives(storage, evaluationSampling, seed),
     neighbors: train,
     evaluationNeighbors: evaluation,
@@ -181,6 +184,7 @@ function newNegatives(
     degreeFraction: config.degree_fraction,
     filtered: config.filtered,
     localFilterMode: config.local_filter_mode,
+    selfFilter: config.self_filter,
     seed,
   });
 }

@@ -47,6 +47,15 @@ export class FilterIndex {
     return { offsets, ids };
   }
 
+  /** Returns the number of true destinations of (nodes[i], relations[i]), or with `tails` false of true sources. */
+  counts(nodes: Int32Array, relations: Int32Array | null, tails: boolean): Int32Array {
+    const side = tails ? this.#bySrc : this.#byDst;
+    return nodes.map((node, i) => {
+      const [begin, end] = rangeOf(side, node, relations === null ? 0 : relations[i]);
+      return end - begin;
+    });
+  }
+
   /** Whether the edge is a true one. */
   has(src: number, relation: number, dst: number): boolean {
     const [begin, end] = rangeOf(this.#bySrc, src, relation);

@@ -177,7 +177,11 @@ export class LinkPredictionModel extends Model {
       src: between(batch.srcRows, segment) as Int32Array,
       dst: between(batch.dstRows, segment) as Int32Array,
     };
-    const common = { relations: between(batch.relations, segment), chunks };
+    const common = {
+      relations: between(batch.relations, segment),
+      weights: between(batch.edgeWeights, segment),
+      chunks,
+    };
     const { method } = this.decoder;
     if (negativeEdgeRows !== null && method !== 'POS_AND_NEG')
       throw new StateError(
@@ -229,8 +233,11 @@ export class LinkPredictionModel extends Model {
 }
 
 /** Returns the values of the edges of a segment. */
-function between(values: Int32Array | null, segment: ShareSegment | null): Int32Array | null {
-  return values === null || segment === null ? values : values.subarray(segment.from, segment.to);
+function between<A extends Int32Array | Float32Array>(
+  values: A | null,
+  segment: ShareSegment | null,
+): A | null {
+  return values === null || segment === null ? values : (values.subarray(segment.from, segment.to) as A);
 }
 
 /** Returns the negatives of a segment, of `all` chunks. */

@@ -1,5 +1,5 @@
 /** Negative samplers: nodes that replace an end of an edge. Draws depend on (seed, epoch, step) of the batch alone. */
-import type { NegativeMask } from '../../../gnn/ops/chunked-softmax-loss.js';
+import { type NegativeMask, negativeMask } from '../../../gnn/ops/chunked-softmax-loss.js';
 import { kernels } from '../../../native/index.js';
 import type { EdgeList } from '../../../sample/one-hop-sampler.js';
 import type { Tensor } from '../../../tensor/index.js';
@@ -9,6 +9,7 @@ import { Random } from '../../../util/philox.js';
 import { streams } from '../graph/batch/samplers.js';
 import type { Negatives, TrainingBatch } from '../graph/batch/training-batch.js';
 import type { GraphStorage } from '../graph/storage/graph-storage.js';
+import { corruptedEnds, maskBatchEdges, maskKnownEdges, maskPositives } from './negative-masks.js';
 
 /** Node ids, whole edges, or a tensor of either: [n], [n, 2] (source, destination), [n, 3] (source, relation, destination). */
 export type NegativeDraw = Negatives | Int32Array | EdgeList | Tensor;
@@ -31,11 +32,17 @@ export abstract class TrainingNegativeSampler {
   abstract getNegatives(batch: TrainingBatch, src: boolean): NegativeDraw;
 }
 
+/** Negatives that replace the source and the destination of an edge. */
+export interface EndCounts {
+  readonly src: number;
+  readonly dst: number;
+}
+
 export interface RandomNegativeSamplerOptions {
   /** Groups of edges that share negatives (default 1). */
   readonly numChunks?: number;
-  /** Negatives of each edge; −1 takes all resident nodes (default 500). */
-  readonly numNegatives?: number;
+  /** Negatives of each edge, for both ends or for each; −1 takes all resident nodes (default 500). */
+  readonly numNegatives?: number | EndCounts;
   /** The fraction drawn as ends of random edges of the batch, so in proportion to degree (default 0). */
   readonly degreeFraction?: number;
   /** Take all nodes but those that make a true edge. */
@@ -45,16 +52,19 @@ export interface RandomNegativeSamplerOptions {
    * ('ALL').
    */
   readonly localFilterMode?: 'DEG' | 'ALL';
+  /** Leave out drawn negatives that are the true end of their edge (default false). All nodes never include it. */
+  readonly selfFilter?: boolean;
   readonly seed?: number;
 }
 
 /** Uniform and degree-based corruption of nodes, shared within chunks. */
 export class RandomNegativeSampler extends TrainingNegativeSampler {
   readonly numChunks: number;
-  readonly numNegatives: number;
+  readonly numNegatives: number | EndCounts;
   readonly degreeFraction: number;
   readonly filtered: boolean;
   readonly localFilterMode: 'DEG' | 'ALL';
+  readonly selfFilter: boolean;
   readonly #random: Random;
 
   constructor(graphStorage: GraphStorage, options: RandomNegativeSamplerOptions = {}) {
@@ -65,18 +75,18 @@ export class RandomNegativeSampler extends TrainingNegativeSampler {
       degreeFraction: true,
       filtered: true,
       localFilterMode: true,
+      selfFilter: true,
       seed: true,
     });
     const where = 'RandomNegativeSampler';
     this.filtered = options.filtered ?? false;
     this.numChunks = this.filtered ? 1 : checkInteger(where, 'numChunks', options.numChunks ?? 1, 1);
-    this.numNegatives = this.filtered
-      ? -1
-      : checkInteger(where, 'numNegatives', options.numNegatives ?? 500, -1);
+    this.numNegatives = this.filtered ? -1 : checkCounts(where, options.numNegatives ?? 500);
     this.degreeFraction = this.filtered
       ? 0
       : checkNumber(where, 'degreeFraction', options.degreeFraction ?? 0, 0, 1);
     this.localFilterMode = options.localFilterMode ?? 'DEG';
+    this.selfFilter = options.selfFilter ?? false;
     this.#random = new Random(options.seed ?? 0, streams.negatives);
   }
 
@@ -94,63 +104,76 @@ export class RandomNegativeSampler extends TrainingNegativeSampler {
       throw new StateError(
         'RandomNegativeSampler: expected all nodes in memory for filtered negatives, got a partition buffer. Train without filtered.',
       );
-    if (this.numNegatives < 0) {
+    const ends = corruptedEnds(batch, src);
+    const count =
+      typeof this.numNegatives === 'number' ? this.numNegatives : this.numNegatives[src ? 'src' : 'dst'];
+    if (count < 0) {
       const ids = Int32Array.from({ length: resident }, (_, i) => i);
       toLocal(ids, ranges);
-      const chunks = Math.min(this.numChunks, 1);
-      return { ids, chunks, mask: this.filtered ? maskTrue(batch, ids, src, this.graphStorage) : null };
+      const mask = this.filtered
+        ? maskKnownEdges(ends, ids, this.graphStorage.knownFilter)
+        : this.localFilterMode === 'ALL'
+          ? maskBatchEdges(ends, ids, 1)
+          : maskPositives(ends, ids, 1);
+      return { ids, chunks: 1, mask };
     }
-    const edges = batch.src?.length ?? 0;
+    const edges = ends.replaced.length;
     const chunks = Math.max(1, Math.min(this.numChunks, edges));
-    const total = chunks * this.numNegatives;
+    const total = chunks * count;
     const ids = new Int32Array(total);
     const random = this.#random.split(batch.at.epoch).split(2 * batch.at.step + (src ? 1 : 0));
     kernels().randomIntegers(ids, total, 0, resident, random.key, 0);
     toLocal(ids, ranges);
-    const byDegree = Math.floor(this.numNegatives * this.degreeFraction);
+    const byDegree = Math.floor(count * this.degreeFraction);
     const origins =
-      byDegree > 0 && edges > 0 ? this.#byDegree(batch, src, ids, chunks, byDegree, random) : null;
-    return { ids, chunks, mask: this.#mask(batch, src, ids, chunks, byDegree, origins) };
+      byDegree > 0 && edges > 0 ? drawByDegree(ends.replaced, ids, chunks, byDegree, random) : null;
+    if (this.localFilterMode === 'ALL') return { ids, chunks, mask: maskBatchEdges(ends, ids, chunks) };
+    // A negative drawn from its own edge is the true end of that edge, so this includes those that DEG leaves out.
+    if (this.selfFilter) return { ids, chunks, mask: maskPositives(ends, ids, chunks) };
+    return { ids, chunks, mask: origins === null ? null : maskOrigins(origins, edges, chunks, byDegree) };
   }
+}
 
-  /** Replaces the first negatives of each chunk by ends of random edges; returns the edge of each. */
-  #byDegree(
-    batch: TrainingBatch,
-    src: boolean,
-    ids: Int32Array,
-    chunks: number,
-    byDegree: number,
-    random: Random,
-  ): Int32Array {
-    const ends = (src ? batch.src : batch.dst) as Int32Array;
-    const origins = new Int32Array(chunks * byDegree);
-    kernels().randomIntegers(origins, origins.length, 0, ends.length, random.split(1).key, 0);
-    for (let c = 0; c < chunks; c++)
-      for (let j = 0; j < byDegree; j++) ids[c * this.numNegatives + j] = ends[origins[c * byDegree + j]];
-    return origins;
-  }
+function checkCounts(where: string, given: number | EndCounts): number | EndCounts {
+  if (typeof given !== 'object') return checkInteger(where, 'numNegatives', given, -1);
+  return {
+    src: checkInteger(where, 'numNegatives.src', given.src, 1),
+    dst: checkInteger(where, 'numNegatives.dst', given.dst, 1),
+  };
+}
 
-  #mask(
-    batch: TrainingBatch,
-    src: boolean,
-    ids: Int32Array,
-    chunks: number,
-    byDegree: number,
-    origins: Int32Array | null,
-  ): NegativeMask | null {
-    if (this.localFilterMode === 'ALL') return maskBatch(batch, src, ids, chunks);
-    if (origins === null) return null;
-    const edges = (batch.src as Int32Array).length;
-    const perChunk = Math.ceil(edges / chunks);
-    const pairs: number[] = [];
-    for (let c = 0; c < chunks; c++) {
-      for (let j = 0; j < byDegree; j++) {
-        const edge = origins[c * byDegree + j];
-        if (Math.floor(edge / perChunk) === c) pairs.push(edge, j);
-      }
+/** Replaces the first negatives of each chunk by ends of random edges; returns the edge of each. */
+function drawByDegree(
+  ends: Int32Array,
+  ids: Int32Array,
+  chunks: number,
+  byDegree: number,
+  random: Random,
+): Int32Array {
+  const count = ids.length / chunks;
+  const origins = new Int32Array(chunks * byDegree);
+  kernels().randomIntegers(origins, origins.length, 0, ends.length, random.split(1).key, 0);
+  for (let c = 0; c < chunks; c++)
+    for (let j = 0; j < byDegree; j++) ids[c * count + j] = ends[origins[c * byDegree + j]];
+  return origins;
+}
+
+/** Masks negatives that were drawn by degree from the edge itself. */
+function maskOrigins(
+  origins: Int32Array,
+  edges: number,
+  chunks: number,
+  byDegree: number,
+): NegativeMask | null {
+  const perChunk = Math.ceil(edges / chunks);
+  const pairs: number[] = [];
+  for (let c = 0; c < chunks; c++) {
+    for (let j = 0; j < byDegree; j++) {
+      const edge = origins[c * byDegree + j];
+      if (Math.floor(edge / perChunk) === c) pairs.push(edge, j);
     }
-    return toMask(pairs, edges);
   }
+  return pairs.length === 0 ? null : negativeMask(Int32Array.from(pairs), edges);
 }
 
 /** Converts positions among all resident rows to local ids: a short last partition leaves a gap in its buffer slot. */
@@ -166,62 +189,4 @@ function toLocal(ids: Int32Array, ranges: readonly { localStart: number; rows: n
     }
     before += range.rows;
   }
-}
-
-/** Groups pairs (edge, position) by edge. */
-function toMask(pairs: readonly number[], edges: number): NegativeMask | null {
-  if (pairs.length === 0) return null;
-  const byEdge: number[][] = Array.from({ length: edges }, () => []);
-  for (let i = 0; i < pairs.length; i += 2) byEdge[pairs[i]].push(pairs[i + 1]);
-  const offsets = new Int32Array(edges + 1);
-  const positions: number[] = [];
-  for (const [edge, own] of byEdge.entries()) {
-    positions.push(...own.sort((a, b) => a - b));
-    offsets[edge + 1] = positions.length;
-  }
-  return { offsets, positions: Int32Array.from(positions) };
-}
-
-/** Masks negatives that make an edge of the batch. */
-function maskBatch(batch: TrainingBatch, src: boolean, ids: Int32Array, chunks: number): NegativeMask | null {
-  const kept = (src ? batch.dst : batch.src) as Int32Array;
-  const replaced = (src ? batch.src : batch.dst) as Int32Array;
-  const known = new Map<string, Set<number>>();
-  const key = (i: number) => `${kept[i]}.${batch.relations?.[i] ?? 0}`;
-  for (let i = 0; i < kept.length; i++) {
-    const others = known.get(key(i));
-    if (others === undefined) known.set(key(i), new Set([replaced[i]]));
-    else others.add(replaced[i]);
-  }
-  const perChunk = Math.ceil(kept.length / chunks);
-  const count = ids.length / chunks;
-  const pairs: number[] = [];
-  for (let i = 0; i < kept.length; i++) {
-    const others = known.get(key(i)) as Set<number>;
-    const from = Math.floor(i / perChunk) * count;
-    for (let j = 0; j < count; j++) if (others.has(ids[from + j])) pairs.push(i, j);
-  }
-  return toMask(pairs, kept.length);
-}
-
-/** Masks negatives that make a true training edge; all nodes are resident here. */
-function maskTrue(
-  batch: TrainingBatch,
-  ids: Int32Array,
-  src: boolean,
-  storage: GraphStorage,
-): NegativeMask | null {
-  const filter = storage.knownFilter;
-  const kept = (src ? batch.dst : batch.src) as Int32Array;
-  const lists = filter.lists(kept, batch.relations, !src);
-  const positions = new Map<number, number>();
-  for (let j = 0; j < ids.length; j++) positions.set(ids[j], j);
-  const pairs: number[] = [];
-  for (let i = 0; i < kept.length; i++) {
-    for (let p = lists.offsets[i]; p < lists.offsets[i + 1]; p++) {
-      const position = positions.get(lists.ids[p]);
-      if (position !== undefined) pairs.push(i, position);
-    }
-  }
-  return toMask(pairs, kept.length);
 }

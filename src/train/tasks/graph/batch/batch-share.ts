@@ -93,6 +93,7 @@ export function takeShare(batch: TrainingBatch, { rank, size }: WorkerRank): Tra
     src: src.slice(from, to),
     dst: dst.slice(from, to),
     relations: batch.relations?.slice(from, to) ?? null,
+    edgeWeights: batch.edgeWeights?.slice(from, to) ?? null,
     srcNegatives: negativesOf(batch.srcNegatives, chunks, from, to),
     dstNegatives: negativesOf(batch.dstNegatives, chunks, from, to),
     negativeEdges: negativeEdges === null ? null : edgesBetween(negativeEdges, total, from, to),

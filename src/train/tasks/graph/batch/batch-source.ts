@@ -14,6 +14,7 @@ import { checkInteger, expected, ShapeError, StateError, ValueError } from '../.
 import { checkOptionNames } from '../../../../util/option-names.js';
 import type { Position, SplitName } from '../../../task.js';
 import type { NegativeDraw, TrainingNegativeSampler } from '../../links/negative-sampler.js';
+import type { SubsamplingWeights } from '../../links/subsampling-weights.js';
 import type { GraphStorage } from '../storage/graph-storage.js';
 import { nodesOf, shareNodes, takeShare, type WorkerRank } from './batch-share.js';
 import type { DeviceFeatures } from './device-features.js';
@@ -30,6 +31,8 @@ export interface BatchSourceOptions {
   readonly negatives?: TrainingNegativeSampler | null;
   /** Negatives for evaluation; null: every edge is ranked against all nodes. */
   readonly evaluationNegatives?: TrainingNegativeSampler | null;
+  /** Weights of training edges in the loss; null: all are 1. */
+  readonly edgeWeights?: SubsamplingWeights | null;
   /** Neighbours for training; null: none. */
   readonly neighbors?: TrainingNeighborSampler | null;
   /** Neighbours for evaluation (default: those of training). */
@@ -69,6 +72,7 @@ export class BatchSource {
     checkOptionNames(name, options, {
       ...{ batchSize: true, evaluationBatchSize: true, negatives: true, evaluationNegatives: true },
       ...{ neighbors: true, evaluationNeighbors: true, filtered: true, hideTargets: true, worker: true },
+      edgeWeights: true,
     });
     if (!(sampler instanceof TrainingEdgeSampler || sampler instanceof TrainingNodeSampler))
       throw new ValueError(
@@ -115,6 +119,7 @@ export class BatchSource {
       this.#loaded = true;
       if (this.neighbors !== null) await storage.prepareSampling();
       await this.#options.negatives?.prepare();
+      await this.#options.edgeWeights?.prepare();
       await this.#skipIdleStates();
     } else {
       if (this.evaluationNeighbors !== null) await storage.prepareSampling();
@@ -234,7 +239,8 @@ export class BatchSource {
   }
 
   #withEdges(empty: TrainingBatch, { src, dst, relations = null }: EdgeList): TrainingBatch {
-    const edges = empty.with({ src, dst, relations, batchSize: src.length });
+    const edgeWeights = this.#options.edgeWeights?.ofEdges({ src, dst, relations }) ?? null;
+    const edges = empty.with({ src, dst, relations, edgeWeights, batchSize: src.length });
     const batch = drawNegatives(edges, this.#options.negatives ?? null);
     const needsAll = this.neighbors !== null && this.#worker.size > 1;
     return takeShare(needsAll ? batch.with({ allNodes: nodesOf(batch) }) : batch, this.#worker);

@@ -52,6 +52,8 @@ export class TrainingBatch {
   readonly src: Int32Array | null = null;
   readonly dst: Int32Array | null = null;
   readonly relations: Int32Array | null = null;
+  /** Weights of the edges in the loss, of mean 1 over the whole batch; null: all are 1. */
+  readonly edgeWeights: Float32Array | null = null;
   readonly srcNegatives: Negatives | null = null;
   readonly dstNegatives: Negatives | null = null;
   /** Whole negative edges (POS_AND_NEG) in place of negative nodes; the same number for each edge, those of the first edge first. */

@@ -18,8 +18,10 @@ const elementBytes = { float32: 4, float16: 2, bfloat16: 2 } as const;
 /** Returns the bytes of a batch: rows of its nodes, their gradients, and copies of both in flight. */
 export function batchBytes(config: SkeinConfig): number {
   const { batch_size: edges, negative_sampling: negatives } = config.training;
-  const drawn = Math.max(0, negatives.negatives_per_positive) * negatives.num_chunks;
-  return (2 * edges + 2 * drawn) * Math.max(1, config.model.encoder.embedding_dim) * 4 * 6;
+  const given = negatives.negatives_per_positive;
+  const { src, dst } = typeof given === 'object' ? given : { src: given, dst: given };
+  const drawn = (Math.max(0, src) + Math.max(0, dst)) * negatives.num_chunks;
+  return (2 * edges + drawn) * Math.max(1, config.model.encoder.embedding_dim) * 4 * 6;
 }
 
 /** Returns the bytes of a node's embeddings with optimiser state. */

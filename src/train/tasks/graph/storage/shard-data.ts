@@ -7,6 +7,7 @@ import type { Communicator } from '../../../../dist/index.js';
 import type { RemoteRowStore } from '../../../../dist/stores/index.js';
 import { openShardedRows } from '../../../../dist/stores/sharded-rows.js';
 import { hopsOfStage } from '../../../../gnn/conv/conv-registry.js';
+import { subsamples } from '../../../config/check.js';
 import type { SkeinConfig } from '../../../config/index.js';
 import { defaultDistributed } from '../../../config/schema-distributed.js';
 import type { FileEdges } from './edge-splits.js';
@@ -38,8 +39,10 @@ export function spreadsEdges(config: SkeinConfig, dataset: PreparedDataset): boo
   const { edges } = config.distributed ?? defaultDistributed();
   if (edges !== 'auto') return edges === 'spread';
   const { storage, training } = config;
-  // Filtered negatives are compared with all edges; a buffer reads the edges of its partitions from their file.
-  if (training.negative_sampling.filtered || storage.embeddings.type === 'PARTITION_BUFFER') return false;
+  // Filtered negatives are compared with all edges, subsampling counts them all; a buffer reads the edges of its partitions
+  // from their file.
+  if (training.negative_sampling.filtered || subsamples(config)) return false;
+  if (storage.embeddings.type === 'PARTITION_BUFFER') return false;
   const { rows, columns } = dataset.edgeFile('train') ?? { rows: 0, columns: 2 };
   const { incoming, outgoing } = followed(config);
   // The list, as rows and as columns, and a neighbour and an id for each direction.
