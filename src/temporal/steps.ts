@@ -45,6 +45,30 @@ export interface TemporalSteps<B extends EventBatch> {
   embed(batch: B): Float32Array;
 }
 
+/** Consecutive events of a stream, in order of time. */
+export interface EventSlice {
+  readonly src: Int32Array;
+  readonly dst: Int32Array;
+  readonly times: Float64Array;
+}
+
+/** The events that a score can use: all strictly earlier ones, or those of earlier batches only, as in the loop of TGB. */
+export type Cadence = 'moment' | 'batch';
+
+/** Nodes that compete with the destination of every event of a batch. */
+export interface CandidateOptions {
+  readonly candidates: Int32Array;
+  /** Default 'moment'. */
+  readonly cadence?: Cadence;
+}
+
+export interface CandidateScores {
+  /** Scores of the events [B]. */
+  readonly positive: ScoreArray;
+  /** Scores of each event's source with every candidate, at the time of the event [B·C], row by row. */
+  readonly candidates: ScoreArray;
+}
+
 /** Training and scoring in one process; what an `OnlineScorer` needs. */
 export interface ScoringSteps extends TemporalSteps<TemporalBatch> {
   /** Null where events change nothing. */
@@ -53,6 +77,11 @@ export interface ScoringSteps extends TemporalSteps<TemporalBatch> {
   readonly mailbox?: SharedMailBox | null;
   /** Scores a batch and changes nothing. */
   score(batch: TemporalBatch): ScoredStep;
+  /**
+   * Scores events against the same candidates each, then commits them: the fast form of `evaluate`, without sampling, roots or
+   * negatives. Absent where a model has none.
+   */
+  evaluateCandidates?(events: EventSlice, options: CandidateOptions): CandidateScores;
 }
 
 /** Yields a stream in batches of type B. */

@@ -4,7 +4,7 @@
  * others.
  */
 import type { TemporalGraph } from '../../graph/index.js';
-import type { Module } from '../../nn/index.js';
+import type { Adam, Module } from '../../nn/index.js';
 import type { TemporalStrategy } from '../../sample/index.js';
 import type { Settings, ValuesOf } from '../../util/settings.js';
 import type { TemporalConfig } from '../config/index.js';
@@ -26,6 +26,8 @@ export interface TemporalPlace<O = Readonly<Record<string, unknown>>> {
   readonly graph: TemporalGraph;
   /** The first row after the training events. */
   readonly trainEnd: number;
+  /** Rows of the training events, which leave out those of held-out nodes; absent: all before `trainEnd`. */
+  readonly trainRows?: Int32Array;
   /** The store of rows that are distributed over workers; absent: in this process. */
   readonly store?: StoreFactory;
 }
@@ -57,13 +59,22 @@ export interface CommittedModel {
   readonly needs: BatchNeeds;
 }
 
+/** The means by which custom steps train parameters. */
+export interface StepTraining {
+  /** Null for models without parameters. A checkpoint contains its moments; its learning rate may be changed by the steps. */
+  readonly optimizer: Adam | null;
+  /** Gradients are scaled down to this norm; 0: never. */
+  readonly maxGradNorm: number;
+}
+
 /** A model with custom steps, such as baselines, which process event by event. */
 export interface OwnStepsModel {
   /** May be without parameters. */
   readonly model: Module;
   readonly state: TemporalState | null;
   readonly needs: BatchNeeds;
-  readonly steps: ScoringSteps;
+  /** The steps, or a function that makes them where they train parameters. */
+  readonly steps: ScoringSteps | ((training: StepTraining) => ScoringSteps);
 }
 
 export type MadeTemporalModel = CommittedModel | OwnStepsModel;
@@ -75,6 +86,8 @@ export interface TemporalModelKind<S extends Settings = Settings> {
   readonly doc: string;
   /** Its keys in the section `model`, in addition to `kind`. */
   readonly settings: S;
+  /** Its defaults of the section `train`, where they differ from those of all kinds. */
+  readonly train?: Partial<TrainSection>;
   /** Whether epochs train parameters; default true. A run of any other kind is one pass over the training events. */
   readonly learns?: boolean;
   /** Whether several workers can train it; default false. */

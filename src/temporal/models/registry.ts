@@ -24,7 +24,7 @@ export function registerTemporalModel<S extends Settings>(kind: TemporalModelKin
   checkRecord(where, kind);
   checkOptionNames(where, kind, {
     ...{ kind: true, doc: true, settings: true, learns: true, workers: true, labels: true },
-    ...{ check: true, make: true },
+    ...{ train: true, check: true, make: true },
   });
   const optional = kind.check === undefined ? [] : (['check'] as const);
   return registry.register(where, checked(where, kind) as unknown as TemporalModelKind, [

@@ -64,7 +64,11 @@ export function assembleTemporal(config: TemporalRunConfig, stream: OpenedStream
 }
 
 function stepsOf(config: TemporalRunConfig, made: MadeTemporalModel, optimizer: Adam | null): ScoringSteps {
-  if ('steps' in made) return made.steps;
+  if ('steps' in made) {
+    const { steps } = made;
+    const { maxGradNorm = 0 } = runtimeOptions(config);
+    return typeof steps === 'function' ? steps({ optimizer, maxGradNorm }) : steps;
+  }
   const { model, state } = made;
   return new TemporalRuntime({ ...runtimeOptions(config), model, state, optimizer });
 }

@@ -41,12 +41,12 @@ export function epochsOf(config: TemporalRunConfig): number {
 /** Returns the context in which the model of a run is created. */
 export function modelContext(
   { model }: TemporalRunConfig,
-  { graph, split }: OpenedStream,
+  { graph, split, rows }: OpenedStream,
 ): TemporalPlace<ValuesOf<Settings>> {
   const { train, sections } = model;
   // The options were read with the settings of the kind.
   const options = model.options as ValuesOf<Settings>;
-  return { ...{ options, train, sections, graph }, trainEnd: split.trainEnd };
+  return { ...{ options, train, sections, graph }, trainEnd: split.trainEnd, trainRows: rows.train };
 }
 
 /** Throws for settings that the kind of model does not support; called before the stream is read. */

@@ -107,7 +107,10 @@ function withTrain(
   problems: readonly ConfigProblem[],
   warnings: readonly string[],
 ): ReadModel {
-  const given: Tree = isTree(file['train']) ? { train: { ...file['train'] } } : pick(file, 'train');
+  const { train: standard = {} } = findTemporalModel(choice.kind) ?? {};
+  const given: Tree = isTree(file['train'] ?? {})
+    ? { train: { ...standard, ...(file['train'] as Tree | undefined) } }
+    : pick(file, 'train');
   const more: string[] = [];
   dropIgnored(given, withoutEffect, (message) => more.push(message));
   const read = readSections({ train: modelSections.train }, given);
