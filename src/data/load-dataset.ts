@@ -41,7 +41,11 @@ export interface LoadDatasetOptions {
 interface OtherKinds {
   aifb: EntityDataset;
   'fb15k-237': KnowledgeDataset;
+  wn18rr: KnowledgeDataset;
+  'codex-s': KnowledgeDataset;
   umls: KnowledgeDataset;
+  kinships: KnowledgeDataset;
+  nations: KnowledgeDataset;
   wordnet: WordNet;
   collegemsg: TemporalDataset;
   wikipedia: TemporalDataset;
@@ -163,7 +167,11 @@ const readers: Readonly<Record<DatasetName, Reader>> = {
     })),
   }),
   'fb15k-237': facts,
+  wn18rr: facts,
+  'codex-s': facts,
   umls: facts,
+  kinships: facts,
+  nations: facts,
   wordnet: async () => loadWordNet(),
   collegemsg: events({ time: 2, idBase: 1 }),
   wikipedia: (name, files) =>

@@ -92,6 +92,25 @@ describe('real data', () => {
     expect([kind, train.src.length]).toEqual(['facts', 5216]);
   });
 
+  dataTest('wn18rr', async () => {
+    const { train, test: held } = await loadDataset('wn18rr', { download: false });
+    const seen = new Set([...train.src, ...train.dst]);
+    const unseen = Array.from(held.src, (src, i) => !seen.has(src) || !seen.has(held.dst[i]));
+    expect(unseen.filter(Boolean).length).toBe(210);
+  });
+
+  dataTest('codex-s', async () => {
+    const data = await loadDataset('codex-s', { download: false });
+    expect(data.entities[data.train.src[0]]).toBe('Q7604');
+    expect(data.relations[data.train.rel[0]]).toBe('P1412');
+  });
+
+  for (const name of ['kinships', 'nations'] as const)
+    dataTest(name, async () => {
+      const data = await loadDataset(name, { download: false });
+      expect(datasetCounts(data)).toEqual(catalogue[name].counts);
+    });
+
   dataTest('collegemsg', async () => {
     const { time, src, dst } = await loadDataset('collegemsg', { download: false });
     expect([src[0], dst[0], time[0]]).toEqual([0, 1, 1_082_040_961]);
