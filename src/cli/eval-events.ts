@@ -5,6 +5,7 @@ import { metricCell } from '../train/run/reporter.js';
 import { evaluateEventRun } from '../train/tasks/events/evaluate-event-run.js';
 import { hasRanks } from '../train/tasks/events/run-config.js';
 import { evaluateRunLabels } from '../train/tasks/events/run-labels.js';
+import { evalBaselines } from './eval.js';
 
 export async function evalEvents(
   run: OpenedEventRun,
@@ -26,16 +27,17 @@ export async function evalEvents(
   output.text(`negatives: ${negatives}${negatives === 'all' ? '' : `, ${amount} per event`}`);
   if (replayed) output.text('memory recomputed from the preceding events');
   // With one negative, a rank holds no more than the area under the curve does.
-  const shown = Object.entries(metrics).filter(
-    ([name]) => hasRanks(run.config) || !/(^|_)(mrr|hits@\d+)$/.test(name),
-  );
+  const isShown = (name: string): boolean => hasRanks(run.config) || !/(^|_)(mrr|hits@\d+)$/.test(name);
+  const shown = Object.entries(metrics).filter(([name]) => isShown(name));
   const cells = shown.map(([name, value]) => metricCell(name, value));
   output.text(cells.join('  '));
   output.event('eval', { set: split, epoch, negatives, amount, replayed, ...metrics, seconds });
+  const baselines = await evalBaselines(run.task, split, output, isShown);
   output.event('done', {
     directory: run.checkpoint,
     ...{ epoch, negatives, amount, replayed },
     [split]: metrics,
+    ...baselines,
     ...Object.fromEntries(Object.entries(metrics).map(([name, value]) => [`${split}.${name}`, value])),
     seconds,
   });

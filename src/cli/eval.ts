@@ -1,13 +1,17 @@
 /** The work of `skein eval`: computes the metrics of a saved model on a held-out split, in total, by direction and by relation. */
 
 import {
+  type HeldOut,
   LinkPredictionModel,
   type LinkPredictionReporter,
   type OpenedGraphRun,
   Output,
   openRun,
+  type Task,
 } from '../train/index.js';
 import { formatMetric, type MetricValues } from '../train/run/reporter.js';
+import { baselineNote } from '../train/run/training-advice.js';
+import type { Baseline } from '../train/task.js';
 import { StateError, ValueError } from '../util/errors.js';
 import type { PluginOptions } from './options/options.js';
 
@@ -45,11 +49,15 @@ export async function evalCommand(path: string, command: EvalCommand): Promise<v
     output.text(`${split} set, model of epoch ${epoch} in ${run.checkpoint}`);
     output.text(line('', metrics));
     output.event('eval', { set: split, epoch, ...metrics, seconds });
+    const baselines = await evalBaselines(run.task, split, output);
     const details = run.model instanceof LinkPredictionModel ? await reportLinks(run, command, output) : {};
+    const among = run.kind === 'links' ? await evalAmongSeen(run, split, output) : {};
     output.event('done', {
       directory: run.checkpoint,
       epoch,
       [split]: metrics,
+      ...baselines,
+      ...among,
       ...Object.fromEntries(Object.entries(metrics).map(([name, value]) => [`${split}.${name}`, value])),
       ...details,
       seconds,
@@ -58,6 +66,45 @@ export async function evalCommand(path: string, command: EvalCommand): Promise<v
   } finally {
     await run.close();
   }
+}
+
+/** Reports the results of baselines on a split. */
+export async function evalBaselines(
+  task: Task,
+  split: HeldOut,
+  output: Output,
+  isShown: (metric: string) => boolean = () => true,
+): Promise<{ readonly baselines?: readonly Baseline[] }> {
+  const baselines = (await task.baselines?.(split)) ?? [];
+  for (const one of baselines) {
+    const { name, metrics, ...rest } = one;
+    const shown = Object.entries(metrics).filter(([metric]) => isShown(metric));
+    output.text(`${line(name, Object.fromEntries(shown))}${baselineNote(one, task.items)}`);
+    output.event('baseline', { set: split, baseline: name, ...metrics, ...rest });
+  }
+  return baselines.length === 0 ? {} : { baselines };
+}
+
+/** Multiplications of a second ranking that are worth its figures: some seconds. */
+const cheapRanking = 1e11;
+
+/** Reports metrics among the candidates seen in training as well, where all nodes were ranked and ranking again is cheap. */
+async function evalAmongSeen(
+  { config, source, storage, task }: OpenedGraphRun,
+  split: HeldOut,
+  output: Output,
+): Promise<object> {
+  const { candidates, negative_sampling: negatives } = config.evaluation;
+  const ranksAll = negatives.filtered || negatives.negatives_per_positive < 0;
+  const width = storage.embeddings?.width ?? 1;
+  const work = source.numItemsOf(split) * storage.numNodes * width;
+  if (candidates === 'SEEN' || !ranksAll || work > cheapRanking || !storage.allResident) return {};
+  source.candidates = 'SEEN';
+  const among_seen = await task.evaluate(split);
+  source.candidates = candidates;
+  output.text(line('among candidates seen in training', among_seen));
+  output.event('eval', { set: split, candidates: 'SEEN', ...among_seen });
+  return { among_seen };
 }
 
 /** Reports metrics by direction and, if requested, by relation. */

@@ -14,6 +14,7 @@ export interface QueryCommand extends PluginOptions {
   readonly neighbors?: string;
   readonly top: number;
   readonly includeKnown: boolean;
+  readonly allCandidates: boolean;
   readonly json: boolean;
   readonly set: readonly string[];
 }
@@ -45,7 +46,7 @@ export async function queryCommand(path: string, command: QueryCommand): Promise
 
 async function ask(
   model: GraphPredictor,
-  { relation, includeKnown, top }: QueryCommand,
+  { relation, includeKnown, allCandidates, top }: QueryCommand,
   kind: 'head' | 'tail' | 'neighbors',
   raw: string,
 ): Promise<{ readonly answers: readonly RankedName[]; readonly relation: string | undefined }> {
@@ -56,7 +57,7 @@ async function ask(
       `query: expected a run of LINK_PREDICTION for --head and --tail, got a run of NODE_CLASSIFICATION. Use --neighbors, or "${invocation()} predict".`,
     );
   const edge = relation === undefined ? { [kind]: raw } : { [kind]: raw, relation };
-  const [answers] = await model.rank([edge], { k, includeKnown });
+  const [answers] = await model.rank([edge], { k, includeKnown, candidates: allCandidates ? 'all' : 'seen' });
   return { answers, relation: relation ?? model.onlyRelation };
 }
 
@@ -89,6 +90,7 @@ async function print(
     output.text(`${String(answer.rank).padStart(4)}  ${answer.name.padEnd(width)}  ${score}${mark}${gloss}`);
     output.event('answer', answer);
   }
-  if (full.length === 0) output.text('  no answer: every candidate is known. Use --include-known.');
+  if (full.length === 0)
+    output.text('  no answer: every candidate is known. Use --include-known or --all-candidates.');
   output.event('done', { query: head, answers: full });
 }

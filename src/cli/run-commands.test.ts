@@ -230,23 +230,19 @@ describe('query', () => {
       [...tails.map(({ score }) => score)].sort((a, b) => b - a),
     );
     for (const { name } of tails) expect(known).not.toContain(`e5\tr2\t${name}`);
-    const heads = await answers(at('run'), '--tail', 'e5', '--relation', 'r2', '--top', '200');
+    const question = ['--tail', 'e5', '--relation', 'r2', '--top', '200'];
+    const heads = await answers(at('run'), ...question, '--all-candidates');
     for (const { name } of heads) expect(known).not.toContain(`${name}\tr2\te5`);
-    const all = await answers(
-      at('run'),
-      '--tail',
-      'e5',
-      '--relation',
-      'r2',
-      '--top',
-      '200',
-      '--include-known',
-    );
+    const all = await answers(at('run'), ...question, '--include-known', '--all-candidates');
     expect(all.length).toBe(100);
     expect(all.filter((one) => !one.known && one.name !== 'e5').map((one) => one.name)).toEqual(
       heads.map((one) => one.name),
     );
     for (const one of all) expect(one.known).toBe(known.includes(`${one.name}\tr2\te5`));
+    // Without the option: sources of training edges of the relation, in the same order.
+    const seen = await answers(at('run'), ...question);
+    expect(seen.length).toBeLessThan(heads.length);
+    expect(heads.filter(({ name }) => seen.some((one) => one.name === name))).toEqual(seen);
   });
 
   it('agrees with what the exported rows say', async () => {
@@ -343,7 +339,7 @@ describe('predict', () => {
       ...['e2 r3 e1', 'e7 r0 e50'],
     ]);
     const answers = (
-      await last('query', at('run'), '--head', 'e7', '--relation', 'r0', '--top', '100', '--include-known')
+      await last('query', at('run'), '--head', 'e7', '--relation', 'r0', '--top', '100', '--all-candidates')
     )['answers'] as Answer[];
     expect(Number(rows[2][3])).toBeCloseTo(answers.find(({ name }) => name === 'e50')?.score as number, 5);
     writeFileSync(at('wrong.tsv'), 'e1\tr1\te2\ne1\tr1\tmissing\nnone\tr1\te2\n');

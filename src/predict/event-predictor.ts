@@ -30,7 +30,7 @@ export class EventPredictor extends BasePredictor {
     super();
     this.run = run;
     this.scorer = onlineScorer(run, command);
-    this.metrics = readRunMetrics(run);
+    this.metrics = readRunMetrics(run, run.task.headline);
   }
 
   override async score(edges: readonly EdgeName[]): Promise<Float32Array> {
@@ -50,13 +50,13 @@ export class EventPredictor extends BasePredictor {
     );
   }
 
-  /** Ranks the most likely destinations; `includeKnown` has no effect, because an event can happen again. */
+  /** Ranks the most likely destinations; `includeKnown` and `candidates` have no effect: an event can happen again, and destinations are fixed. */
   override async rank(
     questions: readonly RankQuestion[],
     options: RankOptions = {},
   ): Promise<RankedName[][]> {
     this.checkOpen('rank');
-    checkOptionNames('rank', options, { k: true, includeKnown: true });
+    checkOptionNames('rank', options, { k: true, includeKnown: true, candidates: true });
     checkQuestions('rank', questions);
     const count = checkCount('rank', options);
     const { dstPool, nodes } = this.run.stream.data;

@@ -2,7 +2,8 @@
 import type { NameTable } from '../data/prepare/name-table.js';
 import { scope, softmax } from '../tensor/index.js';
 import { type Metrics, NodeClassificationModel, type OpenedGraphRun } from '../train/index.js';
-import { ValueError } from '../util/errors.js';
+import { positionIn } from '../train/tasks/links/candidates.js';
+import { expected, ValueError } from '../util/errors.js';
 import { checkOptionNames } from '../util/option-names.js';
 import { checkCount, checkEdges, checkNames, checkQuestions } from './check-questions.js';
 import { findName } from './find-name.js';
@@ -43,7 +44,7 @@ export class GraphPredictor extends BasePredictor {
   private constructor(run: OpenedGraphRun, names: GraphNames, { command, prefix }: MessageNames) {
     super();
     this.run = run;
-    this.metrics = readRunMetrics(run);
+    this.metrics = readRunMetrics(run, run.task.headline);
     this.classes = names.classes;
     this.#names = names;
     this.#messageNames = { command: command ?? 'predict', prefix: prefix ?? '' };
@@ -100,7 +101,9 @@ export class GraphPredictor extends BasePredictor {
   ): Promise<RankedName[][]> {
     this.checkOpen('rank');
     if (this.kind !== 'links') return super.rank(questions, options);
-    checkOptionNames('rank', options, { k: true, includeKnown: true });
+    checkOptionNames('rank', options, { k: true, includeKnown: true, candidates: true });
+    if (!['seen', 'all', undefined].includes(options.candidates))
+      throw new ValueError(expected('rank', 'seen or all', 'candidates', options.candidates));
     checkQuestions('rank', questions);
     checkCount('rank', options);
     const found: RankedName[][] = [];
@@ -108,7 +111,10 @@ export class GraphPredictor extends BasePredictor {
     return found;
   }
 
-  async #rank(question: RankQuestion, { k = 10, includeKnown = false }: RankOptions): Promise<RankedName[]> {
+  async #rank(
+    question: RankQuestion,
+    { k = 10, includeKnown = false, candidates = 'seen' }: RankOptions,
+  ): Promise<RankedName[]> {
     const { head, tail } = question;
     if ((head === undefined) === (tail === undefined))
       throw new ValueError(
@@ -119,7 +125,11 @@ export class GraphPredictor extends BasePredictor {
       want === 'tail' ? this.#node('head', head as Name, 'src') : this.#node('tail', tail as Name, 'dst');
     const relation = this.#relation(question.relation);
     const known = await this.#knownEnds(node, relation, want);
-    const skip = (id: number): boolean => !includeKnown && (id === node || known.has(id));
+    const among = candidates === 'all' ? null : (await this.run.storage.candidates()).of(relation ?? 0, want);
+    const skip = (id: number): boolean => {
+      if (id === node || known.has(id)) return !includeKnown;
+      return among !== null && positionIn(among, id) < 0;
+    };
     const best = await topLinks(this.run, { node, relation, want, count: k, skip });
     return best.map(({ id, score }) => ({
       ...{ name: this.#names.nodes.nameOf(id), score },

@@ -154,6 +154,7 @@ export async function withTestSet(run: OpenedGraphRun, { edges, nodes }: OtherTe
     features: storage.features,
     residency: storage.residency,
     labels: storage.labels,
+    nodeTypes: storage.nodeTypes,
     edges: {
       ...(train === null ? {} : { train }),
       ...(held === null ? {} : { validation: new MemoryEdges(held, columns) }),

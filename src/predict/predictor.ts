@@ -6,6 +6,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Metrics } from '../train/index.js';
 import type { RunRecord, TaskKind } from '../train/run/run-record.js';
+import { bestBaseline } from '../train/run/training-advice.js';
+import type { Baseline } from '../train/task.js';
 import { StateError } from '../util/errors.js';
 
 /** A name of a node or a relation; a number stands for its decimal digits. */
@@ -36,6 +38,11 @@ export interface RankOptions {
   readonly k?: number;
   /** Include edges of the graph, marked as `known` (default false). */
   readonly includeKnown?: boolean;
+  /**
+   * `seen` (default): nodes that training edges have at that end of the relation, or in a dataset with node types all nodes
+   * of these types. `all`: all nodes. A model of events always ranks the destinations of its stream.
+   */
+  readonly candidates?: 'seen' | 'all';
 }
 
 export interface NeighborOptions {
@@ -75,7 +82,7 @@ export interface Predictor {
   readonly answers: readonly Ability[];
   /** Classes in the order of their probabilities; empty unless the model classifies. */
   readonly classes: readonly string[];
-  /** Metrics at the end of the run, by split; empty before. */
+  /** Metrics at the end of the run, by split, and of the best baseline on the test split (`baseline`); empty before. */
   readonly metrics: Readonly<Record<string, Metrics>>;
   /** Scores edges: scores of the decoder, or the logit of an event. */
   score(edges: readonly EdgeName[]): Promise<Float32Array>;
@@ -94,7 +101,12 @@ export interface Predictor {
 
 /** Metrics of a finished run on both held-out splits. */
 interface FinalMetrics {
-  readonly metrics: { readonly validation: Metrics; readonly test: Metrics };
+  readonly metrics: {
+    readonly validation: Metrics;
+    readonly test: Metrics;
+    /** The best result without learning on the test split, if one was evaluated; see docs/runs.md. */
+    readonly baseline?: Metrics;
+  };
 }
 
 /** A predictor that scores and ranks edges. */
@@ -174,16 +186,24 @@ export abstract class BasePredictor implements Predictor {
   }
 }
 
-/** Returns metrics by split: those of `done.json`; before the end, the validation of the checkpoint. */
-export function readRunMetrics({
-  directory,
-  record,
-}: {
-  readonly directory: string;
-  readonly record: RunRecord;
-}): Readonly<Record<string, Metrics>> {
+/**
+ * Returns metrics by split: those of `done.json`, with the best baseline by the metric `headline`; before the end, the
+ * validation of the checkpoint.
+ */
+export function readRunMetrics(
+  { directory, record }: { readonly directory: string; readonly record: RunRecord },
+  headline: string,
+): Readonly<Record<string, Metrics>> {
   const path = join(directory, 'done.json');
   if (!existsSync(path)) return { validation: record.validation };
-  const { validation, test } = JSON.parse(readFileSync(path, 'utf8')) as Record<string, Metrics>;
-  return { validation, test };
+  const { validation, test, baselines } = JSON.parse(readFileSync(path, 'utf8')) as Outcome;
+  const best = bestBaseline(baselines ?? [], headline, false);
+  return { validation, test, ...(best === null ? {} : { baseline: best.metrics }) };
+}
+
+/** The fields of `done.json` that metrics are read from; runs of older versions have no baselines. */
+interface Outcome {
+  readonly validation: Metrics;
+  readonly test: Metrics;
+  readonly baselines?: readonly Baseline[];
 }

@@ -28,7 +28,7 @@ export interface RunDescription {
   readonly best: { readonly epoch: number; readonly value: number } | null;
   /** Names and epochs; '' is the final state. */
   readonly checkpoints: readonly { readonly name: string; readonly epoch: number }[];
-  /** The latest metrics of each split. */
+  /** The latest metrics of each split, and those of baselines by their names. */
   readonly metrics: Readonly<Record<string, Readonly<Record<string, number>>>>;
 }
 
@@ -114,9 +114,9 @@ function generalModelLine({ sampling, memory, gnn }: TemporalConfig): string {
   return parts.join(' → ');
 }
 
-const notMetrics = new Set(['epoch', 'seconds']);
+const notMetrics = new Set(['epoch', 'seconds', 'items']);
 
-/** Returns the last metrics of every split in a metrics file. */
+/** Returns the last metrics of every split and of every baseline in a metrics file. */
 function lastMetrics(path: string): Record<string, Record<string, number>> {
   const found: Record<string, Record<string, number>> = {};
   for (const line of existsSync(path) ? readFileSync(path, 'utf8').split('\n') : []) {
@@ -127,9 +127,10 @@ function lastMetrics(path: string): Record<string, Record<string, number>> {
       // A run that is being written, or was killed, may end in half a line.
       continue;
     }
-    const { event, set, ...values } = record;
-    if (event !== 'eval' || typeof set !== 'string') continue;
-    found[set] = Object.fromEntries(
+    const { event, set, baseline, ...values } = record;
+    const name = event === 'eval' ? set : event === 'baseline' ? baseline : null;
+    if (typeof name !== 'string') continue;
+    found[name] = Object.fromEntries(
       Object.entries(values).flatMap(([name, value]) =>
         typeof value === 'number' && !notMetrics.has(name) ? [[name, value]] : [],
       ),

@@ -315,6 +315,11 @@ class Fit<B extends object> {
 /** Metrics for which lower is better in every task. */
 const falling = ['loss', 'mr', 'mse', 'rmse', 'mae', 'nll', 'perplexity'];
 
+/** Returns whether lower values of a metric are better, in every task or by the given names. */
+export function isLower(metric: string, names: readonly string[]): boolean {
+  return falling.includes(metric) || names.includes(metric);
+}
+
 const isValue = (value: unknown): boolean => typeof value === 'number' && !Number.isNaN(value);
 
 /** Returns whether `values` improve on `before`: the first by more than `least`; ties are broken by the next value. */

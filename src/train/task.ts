@@ -15,6 +15,15 @@ export type HeldOut = Exclude<SplitName, 'train'>;
 
 export type Metrics = Readonly<Record<string, number>>;
 
+/** The result of a method that learns nothing, on the items of a split. */
+export interface Baseline {
+  /** For example `counting`. */
+  readonly name: string;
+  readonly metrics: Metrics;
+  /** The number of evaluated items, if not all of the split. */
+  readonly items?: number;
+}
+
 /** A position within an epoch. Beyond `step`, its meaning is private to the batches that produced it. */
 export interface Cursor {
   /** Number of batches of the epoch before this position. */
@@ -95,5 +104,7 @@ export interface Task<B extends object = object> extends Durable {
   train(batch: B): StepLoss | Promise<StepLoss>;
   /** Returns the metrics of a split; empty for an empty split. */
   evaluate(split: HeldOut, onProgress?: (done: number, total: number) => void): Promise<Metrics>;
+  /** Returns baselines for the metrics of a split, after it was evaluated. */
+  baselines?(split: HeldOut): Promise<readonly Baseline[]>;
   close(): Promise<void>;
 }

@@ -71,6 +71,31 @@ describe('RecencyPopularity', () => {
 });
 
 describe('evaluateBaseline', () => {
+  test('scores every n-th event as it does among all', () => {
+    const negatives = new TemporalNegatives(stream, { trainEnd: parts.trainEnd, seed: 1 });
+    const scored: string[] = [];
+    const recorded = (): TemporalBaseline => {
+      const baseline = new RecencyPopularity({ halfLives });
+      return {
+        name: 'recorded',
+        reset: () => baseline.reset(),
+        observe: (src, dst, time) => baseline.observe(src, dst, time),
+        score: (src, dst, time) => {
+          const score = baseline.score(src, dst, time);
+          scored.push(`${src} ${dst} ${time} ${score}`);
+          return score;
+        },
+      };
+    };
+    const all = { negatives, ...parts, batchSize: 7 };
+    expect(evaluateBaseline(recorded(), stream, all)['events']).toBe(150);
+    const everyEvent = scored.splice(0);
+    expect(evaluateBaseline(recorded(), stream, { ...all, every: 4 })['events']).toBe(38);
+    // An event and its negative are two scores.
+    expect(scored).toEqual(everyEvent.filter((_, i) => Math.floor(i / 2) % 4 === 0));
+    expect(() => evaluateBaseline(new EdgeBank(), stream, { ...all, every: 0 })).toThrow('for every, got 0');
+  });
+
   test('an event is scored before any event of its time is seen, and after all earlier ones', () => {
     const seen: number[] = [];
     const checked: TemporalBaseline = {

@@ -15,6 +15,11 @@ export function register(program: Command): void {
     .option('--relation <name>', 'Raw name of the relation, if edges have one')
     .option('--neighbors <name>', 'Raw name of an entity; find the nearest entities (cosine similarity)')
     .option('--top <k>', 'Number of answers', wholeNumber, 10)
+    .option(
+      '--all-candidates',
+      'Rank all entities, not only those that training edges have at that end of the relation',
+      false,
+    )
     .option('--include-known', 'Include edges of the graph, and the entity itself', false);
   overrideOption(jsonOption(pluginOption(command))).action(async (path: string, options: QueryCommand) =>
     (await import('../query.js')).queryCommand(path, options),

@@ -19,6 +19,8 @@ export interface EvaluateBaselineOptions {
   readonly split?: StreamSplit;
   /** Events per batch in metrics that are means over batches (default 200). */
   readonly batchSize?: number;
+  /** Score every this many events of the split (default 1: all of them); all are observed. */
+  readonly every?: number;
   /** Whether an event has a node that training never saw, by event row. */
   readonly isNew?: ArrayLike<number | boolean>;
 }
@@ -42,12 +44,14 @@ export function evaluateBaseline(
     split: true,
     batchSize: true,
     isNew: true,
+    every: true,
   });
   const { negatives, split = 'test', batchSize = 200, isNew } = options;
   const numEvents = stream.src.length;
   const validationEnd = checkInteger(name, 'validationEnd', options.validationEnd, 0, numEvents);
   const trainEnd = checkInteger(name, 'trainEnd', options.trainEnd, 0, validationEnd);
   checkInteger(name, 'batchSize', batchSize, 1);
+  const every = checkInteger(name, 'every', options.every ?? 1, 1);
   if (!streamSplits.includes(split))
     throw new ValueError(expected(name, `one of ${streamSplits.join(', ')}`, 'split', split));
   const begin = { train: 0, validation: trainEnd, test: validationEnd }[split];
@@ -59,16 +63,26 @@ export function evaluateBaseline(
   const metrics = new LinkMetrics();
   for (let from = begin; from < end; from += batchSize) {
     const to = Math.min(from + batchSize, end);
-    const { positive, negative } = run.score(from, to, split);
+    const rows = rowsFrom(from + ((every - ((from - begin) % every)) % every), to, every);
+    if (rows.length === 0) continue;
+    const { positive, negative } = run.score(rows, split);
     if (isNew === undefined) metrics.add(positive, negative);
     else
       metrics.add(
         positive,
         negative,
-        Array.from(positive, (_, i) => isNew[from + i]),
+        Array.from(rows, (row) => isNew[row]),
       );
   }
   return metrics.result();
+}
+
+/** Returns every `step`-th row of first … end − 1. */
+function rowsFrom(first: number, end: number, step: number): Int32Array {
+  return Int32Array.from(
+    { length: Math.max(0, Math.ceil((end - first) / step)) },
+    (_, i) => first + i * step,
+  );
 }
 
 /** Goes through a stream; an event is observed when a later one is scored. */
@@ -110,15 +124,14 @@ class BaselineRun {
     }
   }
 
-  score(from: number, to: number, split: StreamSplit): { positive: Float64Array; negative: Float64Array } {
+  score(rows: Int32Array, split: StreamSplit): { positive: Float64Array; negative: Float64Array } {
     const { src, dst, time } = this.#stream;
     const { amount } = this.#negatives;
-    const others = this.#negatives.draw(from, to, { split });
-    const positive = new Float64Array(to - from);
+    const others = this.#negatives.drawFor(rows, { split });
+    const positive = new Float64Array(rows.length);
     const negative = new Float64Array(others.length);
-    for (let row = from; row < to; row++) {
+    for (const [i, row] of rows.entries()) {
       this.advance(row);
-      const i = row - from;
       positive[i] = this.#baseline.score(src[row], dst[row], time[row]);
       for (let k = i * amount; k < (i + 1) * amount; k++)
         negative[k] = this.#baseline.score(src[row], others[k], time[row]);

@@ -69,6 +69,16 @@ function checkTask({ model, training, evaluation }: SkeinConfig): ConfigProblem[
         problem(['evaluation', 'metrics', i], `a metric of ${model.learning_task}`, name, advice),
       );
     }
+  const { filtered, negatives_per_positive: count } = evaluation.negative_sampling;
+  if (evaluation.candidates === 'SEEN' && !filtered && count >= 0)
+    problems.push(
+      problem(
+        'evaluation.candidates',
+        `ALL with evaluation.negative_sampling.negatives_per_positive ${count}`,
+        'SEEN',
+        'Sampled negatives are drawn from all nodes; set evaluation.negative_sampling.filtered: true.',
+      ),
+    );
   return problems;
 }
 

@@ -174,6 +174,10 @@ export const evaluationSchema = () =>
       doc: 'evaluate this checkpoint instead of the final model',
       shown: 'none',
     }),
+    candidates: field(choice(['ALL', 'SEEN']), 'ALL', {
+      doc: 'nodes that an end is ranked among: all, or those seen at that end of the relation in training (all nodes of these types in a dataset with node types)',
+      ours: true,
+    }),
     ties: field(choice(['OPTIMISTIC', 'REALISTIC', 'PESSIMISTIC']), 'REALISTIC', {
       doc: 'rank of an edge among equal scores: best, mean or worst (as in Marius)',
       ours: true,

@@ -5,8 +5,16 @@
 import { existsSync } from 'node:fs';
 import type { WorkerGroup } from '../../dist/index.js';
 import type { BestKeeper } from '../best-state.js';
-import { type FitEpoch, type FitOptions, type FitResult, type FitState, fit, type Request } from '../fit.js';
-import type { HeldOut, Metrics, Task } from '../task.js';
+import {
+  type FitEpoch,
+  type FitOptions,
+  type FitResult,
+  type FitState,
+  fit,
+  isLower,
+  type Request,
+} from '../fit.js';
+import type { Baseline, HeldOut, Metrics, Task } from '../task.js';
 import { checkOwn } from './check-seed.js';
 import { Checkpoints } from './checkpoint.js';
 import { Interrupt } from './interrupt.js';
@@ -17,6 +25,7 @@ import type { RunDirectory, RunSettings } from './run-directory.js';
 import { latestCheckpoint, modelFile, type RunRecord, readRecord, type TaskKind } from './run-record.js';
 import { StageTimings } from './timings.js';
 import { TraceWriter } from './trace.js';
+import { baselineNote, trainingAdvice } from './training-advice.js';
 import { agreedRequest } from './workers.js';
 
 /** The plan of a run, provided by its kind of task. */
@@ -72,6 +81,8 @@ export interface RunResult {
   readonly epochs: number;
   readonly validation: Metrics;
   readonly test: Metrics;
+  /** Results without learning on the test split, or on the validation split where there is no test split. */
+  readonly baselines: readonly Baseline[];
   readonly itemsPerSecond: number;
 }
 
@@ -97,6 +108,9 @@ export class RunSession {
   #firstEpoch = 0;
   /** The final state of the run, if it is not that of the last epoch. */
   #kept: FitState | null = null;
+  /** Mean loss of each epoch of this process. */
+  readonly #losses: number[] = [];
+  #stepsPerEpoch = 0;
   #items = 0;
   #seconds = 0;
   #lastSave = performance.now();
@@ -263,6 +277,8 @@ export class RunSession {
 
   #epochDone({ epoch, items, loss: sum, batches, seconds, trained }: FitEpoch, unit: string): void {
     this.#progress?.stop();
+    this.#losses.push(items === 0 ? 0 : sum / items);
+    this.#stepsPerEpoch = batches;
     this.#items += trained;
     this.#seconds += seconds;
     const perSecond = trained / Math.max(seconds, 1e-9);
@@ -301,11 +317,15 @@ export class RunSession {
   #report(set: HeldOut, epoch: number, metrics: Metrics, seconds: number): void {
     this.#run.record({ event: 'eval', set, epoch, ...metrics, seconds });
     this.#output.event('eval', { set, epoch, ...metrics, seconds });
+    this.#say(`${set.padEnd(10)}  ${this.#cells(metrics)}`);
+  }
+
+  #cells(metrics: Metrics): string {
     const shown = this.#plan.shown?.(metrics) ?? Object.keys(metrics);
-    const cells = shown
+    return shown
       .filter((name) => name in metrics)
-      .map((name) => `${name} ${metrics[name].toFixed(4)}`);
-    this.#say(`${set.padEnd(10)}  ${cells.join('  ')}`);
+      .map((name) => `${name} ${metrics[name].toFixed(4)}`)
+      .join('  ');
   }
 
   async #save(checkpoints: Checkpoints, names: readonly string[], state: FitState): Promise<void> {
@@ -348,6 +368,8 @@ export class RunSession {
     const started = performance.now();
     const test = await this.#evaluate(task, 'test');
     if (!isEmpty(test)) this.#report('test', epochs, test, (performance.now() - started) / 1000);
+    const baselines = await this.#reportBaselines(task, isEmpty(test) ? 'validation' : 'test');
+    this.#advise(task, result, isEmpty(test) ? validation : test, baselines);
     // Saved after the test events, so that scoring continues at the end of the stream.
     if (plan.saveModel && task.evaluationMovesState === true) await this.#save(checkpoints, [''], kept);
     const more = await plan.finish?.({
@@ -355,7 +377,8 @@ export class RunSession {
       stop: () => this.#group.any(this.#interrupt.requested),
       say: (line) => this.#say(line),
     });
-    if (more === null) return this.#stopped('after the test; the model is trained and saved', kept, test);
+    if (more === null)
+      return this.#stopped('after the test; the model is trained and saved', kept, test, baselines);
     const outcome = {
       directory: this.#run.path,
       epochs,
@@ -363,6 +386,7 @@ export class RunSession {
       validation,
       test,
       ...Object.fromEntries(Object.entries(test).map(([name, value]) => [`test.${name}`, value])),
+      ...(baselines.length === 0 ? {} : { baselines }),
       ...more,
       [`${task.items}_per_second`]: this.#rate,
       seconds: this.#seconds,
@@ -373,17 +397,54 @@ export class RunSession {
     this.#output.text(`Done in ${this.#output.elapsed()}. Saved in ${this.#run.path}`);
     this.#output.event('done', outcome);
     return {
-      ...{ directory: this.#run.path, interrupted: false, epochs, validation, test },
+      ...{ directory: this.#run.path, interrupted: false, epochs, validation, test, baselines },
       itemsPerSecond: this.#rate,
     };
   }
 
-  #stopped(where: string, { position, validation }: FitState, test: Metrics): RunResult {
+  /** Evaluates baselines on a split and reports them next to the metrics of the model. */
+  async #reportBaselines(task: Task, split: HeldOut): Promise<readonly Baseline[]> {
+    const found = (await this.#timings.timeAsync('evaluate', async () => task.baselines?.(split))) ?? [];
+    for (const { name, metrics, ...rest } of found) {
+      const fields = { set: split, baseline: name, ...metrics, ...rest };
+      this.#run.record({ event: 'baseline', ...fields });
+      this.#output.event('baseline', fields);
+      this.#say(
+        `${name.padEnd(10)}  ${this.#cells(metrics)}${baselineNote({ name, metrics, ...rest }, task.items)}`,
+      );
+    }
+    return found;
+  }
+
+  #advise(task: Task, result: FitResult, test: Metrics, baselines: readonly Baseline[]): void {
+    const metric = this.#metric(task);
+    const lines = trainingAdvice({
+      ...{ result, metric, test, baselines, losses: this.#losses, stepsPerEpoch: this.#stepsPerEpoch },
+      lowerIsBetter: isLower(metric, [
+        ...(this.#plan.fit.lowerIsBetter ?? []),
+        ...(task.lowerIsBetter ?? []),
+      ]),
+    });
+    for (const line of lines) {
+      this.#output.note(line);
+      this.#run.log('info', line);
+    }
+  }
+
+  #stopped(
+    where: string,
+    { position, validation }: FitState,
+    test: Metrics,
+    baselines: readonly Baseline[] = [],
+  ): RunResult {
     const directory = this.#run.path;
     const epochs = position.epoch;
     this.#output.text(`Stopped ${where}. Resume with: ${resumeCommand(directory, this.#group.size)}`);
     this.#output.event('done', { interrupted: true, directory, epochs });
-    return { directory, interrupted: true, epochs, validation, test, itemsPerSecond: this.#rate };
+    return {
+      ...{ directory, interrupted: true, epochs, validation, test, baselines },
+      itemsPerSecond: this.#rate,
+    };
   }
 
   get #rate(): number {

@@ -5,9 +5,11 @@ import type { Output } from '../../run/index.js';
 import { metricCell } from '../../run/reporter.js';
 import type { FinishContext, PreparedRun, RunPlan } from '../../run/run-session.js';
 import { withWorkers } from '../../run/workers.js';
+import type { HeldOut } from '../../task.js';
 import { assembleTemporal } from './assemble.js';
 import { assembleWorkers, checkChunks } from './assemble-workers.js';
 import { checkEventRecord, eventIdentity } from './check-record.js';
+import { eventBaselines } from './event-baseline.js';
 import { EventTask } from './event-task.js';
 import { checkAbilities, checkModelOptions, epochsOf, withPlugin } from './model-kind.js';
 import { type OpenedStream, openStream } from './open-stream.js';
@@ -70,10 +72,11 @@ function eventPlan(config: TemporalRunConfig, stream: OpenedStream, group: Worke
     check: (folder, record) => checkEventRecord(folder, record, config, stream),
     open: async (_record, timings) => {
       const { isNew } = stream.split;
+      const common = { isNew, timings, baselines: (split: HeldOut) => eventBaselines(config, stream, split) };
       return group.onEveryRank(() =>
         config.distributed === null
-          ? new EventTask({ parts: assembleTemporal(config, stream), isNew, timings })
-          : new EventTask({ parts: assembleWorkers(config, stream, group), isNew, timings }),
+          ? new EventTask({ parts: assembleTemporal(config, stream), ...common })
+          : new EventTask({ parts: assembleWorkers(config, stream, group), ...common }),
       );
     },
     shown: () => ['ap', 'auc', ...(hasRanks(config) ? ['mrr'] : []), 'new_node_ap', 'new_node_auc'],

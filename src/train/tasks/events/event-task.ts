@@ -9,7 +9,17 @@ import { type Tensor, tensor } from '../../../tensor/index.js';
 import { StateError } from '../../../util/errors.js';
 import { checkOptionNames } from '../../../util/option-names.js';
 import { noTimings, type StageTimings } from '../../run/timings.js';
-import type { Batches, Cursor, HeldOut, Metrics, SavedState, SplitName, StepLoss, Task } from '../../task.js';
+import type {
+  Baseline,
+  Batches,
+  Cursor,
+  HeldOut,
+  Metrics,
+  SavedState,
+  SplitName,
+  StepLoss,
+  Task,
+} from '../../task.js';
 import type { TemporalAssembly } from './assemble.js';
 import { evaluateEvents } from './evaluate-events.js';
 
@@ -28,6 +38,8 @@ export interface EventTaskOptions<B extends EventBatch> {
   /** For each event, whether one of its nodes was never seen in training. */
   readonly isNew: Uint8Array;
   readonly timings?: Pick<StageTimings, 'time'>;
+  /** Evaluates baselines on a split. Default: there are none. */
+  readonly baselines?: (split: HeldOut) => readonly Baseline[];
 }
 
 export class EventTask<B extends EventBatch = EventBatch> implements Task<B> {
@@ -38,15 +50,17 @@ export class EventTask<B extends EventBatch = EventBatch> implements Task<B> {
   readonly batches: Readonly<Record<SplitName, Batches<B>>>;
   readonly #isNew: Uint8Array;
   readonly #timings: Pick<StageTimings, 'time'>;
+  readonly #baselines: (split: HeldOut) => readonly Baseline[];
   #stage: EventStage = 'training';
 
   constructor(options: EventTaskOptions<B>) {
-    checkOptionNames('EventTask', options, { parts: true, isNew: true, timings: true });
-    const { parts, isNew, timings = noTimings } = options;
+    checkOptionNames('EventTask', options, { parts: true, isNew: true, timings: true, baselines: true });
+    const { parts, isNew, timings = noTimings, baselines = () => [] } = options;
     this.parts = parts;
     this.headline = 'ap';
     this.#isNew = isNew;
     this.#timings = timings;
+    this.#baselines = baselines;
     const { train, validation, test } = parts.loaders;
     this.batches = {
       train: new EventBatches(train, () => parts.state?.drain?.()),
@@ -79,6 +93,10 @@ export class EventTask<B extends EventBatch = EventBatch> implements Task<B> {
     const metrics = empty ? {} : await evaluateEvents(this.parts, split, this.#isNew, onProgress);
     this.#stage = split === 'test' ? 'finished' : 'validated';
     return metrics;
+  }
+
+  async baselines(split: HeldOut): Promise<readonly Baseline[]> {
+    return this.batches[split].numItems === 0 ? [] : this.#baselines(split);
   }
 
   async snapshot(): Promise<SavedState> {

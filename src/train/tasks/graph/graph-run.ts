@@ -142,6 +142,7 @@ class GraphRun {
       evaluatedBy: JSON.stringify({
         metric: stopping?.metric ?? headline,
         negatives: selfFilter ? evaluation.negative_sampling : negatives,
+        ...(evaluation.candidates === 'ALL' ? {} : { candidates: evaluation.candidates }),
       }),
       fit: {
         evaluateEvery: evaluation.epochs_per_eval,

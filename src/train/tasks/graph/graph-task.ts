@@ -7,7 +7,16 @@ import type { RunTable } from '../../../storage/index.js';
 import type { TableManifest } from '../../../storage/table-manifest.js';
 import { checkOptionNames } from '../../../util/option-names.js';
 import { noTimings, type StageTimings } from '../../run/timings.js';
-import type { Batches, HeldOut, Metrics, SavedState, SplitName, StepLoss, Task } from '../../task.js';
+import type {
+  Baseline,
+  Batches,
+  HeldOut,
+  Metrics,
+  SavedState,
+  SplitName,
+  StepLoss,
+  Task,
+} from '../../task.js';
 import type { BatchSource } from './batch/batch-source.js';
 import type { TrainingBatch } from './batch/training-batch.js';
 import { GraphBatches } from './graph-batches.js';
@@ -136,6 +145,18 @@ export class GraphTask implements Task<TrainingBatch> {
       return model.finishEvaluation();
     } finally {
       source.storage.setEncodedNodes(null);
+      source.select('train');
+    }
+  }
+
+  async baselines(split: HeldOut): Promise<readonly Baseline[]> {
+    const { model, source } = this;
+    if (source.numItemsOf(split) === 0) return [];
+    try {
+      source.select(split);
+      await source.load();
+      return await model.baselines(source, split);
+    } finally {
       source.select('train');
     }
   }

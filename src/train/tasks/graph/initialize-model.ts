@@ -163,6 +163,7 @@ export function initializeBatches(
     neighbors: train,
     evaluationNeighbors: evaluation,
     filtered: evaluationSampling.filtered,
+    candidates: config.evaluation.candidates,
     worker,
   });
 }

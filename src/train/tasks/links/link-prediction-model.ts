@@ -11,6 +11,7 @@ import { add, mul, noGrad, scope, type Tensor } from '../../../tensor/index.js';
 import { StateError } from '../../../util/errors.js';
 import { Random } from '../../../util/philox.js';
 import { LinkPredictionReporter } from '../../run/index.js';
+import type { Baseline, HeldOut } from '../../task.js';
 import {
   type BatchShare,
   edgesBetween,
@@ -23,6 +24,7 @@ import type { Negatives, TrainingBatch } from '../graph/batch/training-batch.js'
 import type { Encoder } from '../graph/model/encoder.js';
 import type { Featurizer } from '../graph/model/featurizer.js';
 import { fetched, Model } from '../graph/model/model.js';
+import { countingBaseline } from './counting-baseline.js';
 import { rankAgainstAll } from './rank-against-all.js';
 
 /** The random stream of corrupted relations, distinct from all others of the same seed. */
@@ -159,6 +161,11 @@ export class LinkPredictionModel extends Model {
   override finishEvaluation(): Readonly<Record<string, number>> {
     if (this.workers !== null) this.reporter.shareResults(this.workers);
     return this.reporter.results();
+  }
+
+  override async baselines(source: BatchSource, split: HeldOut): Promise<readonly Baseline[]> {
+    const counted = await countingBaseline(source, this, split);
+    return counted === null ? [] : [counted];
   }
 
   override async encodeForEvaluation(source: BatchSource): Promise<void> {

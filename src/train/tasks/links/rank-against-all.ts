@@ -12,6 +12,8 @@ import type { LinkPredictionReporter } from '../../run/index.js';
 import { resultPosition } from '../graph/batch/batch-share.js';
 import type { EvaluationData, TrainingBatch } from '../graph/batch/training-batch.js';
 import { fetched } from '../graph/model/model.js';
+import { CandidateCounter } from './candidate-counter.js';
+import { positionIn } from './candidates.js';
 import type { IdLists } from './filter-index.js';
 
 /** The counts of each edge in one direction, from which ranks follow. */
@@ -98,9 +100,15 @@ async function rankingsOf(
         scope(() => {
           const tail = direction === 'rhs';
           const ends = endsOf(batch, evaluation, tail);
-          const counter = new RankCounter(decoder.comparator, query, { target, ...ends });
+          const [candidates, side] = [evaluation.candidates ?? null, tail ? 'tail' : 'head'] as const;
+          const counter =
+            candidates === null
+              ? new RankCounter(decoder.comparator, query, { target, ...ends })
+              : new CandidateCounter(decoder.comparator, query, {
+                  ...{ target, ...ends, candidates, direction: side, relations: batch.relations },
+                });
           return {
-            direction: tail ? ('tail' as const) : ('head' as const),
+            direction: side,
             scores: copyOf(decoder.comparator.pairs(query, target)),
             add: (rows: Tensor, first: number) => counter.add(rows, first),
             counts: () => counter.counts(),
@@ -132,6 +140,7 @@ function customRankings(decoder: EdgeDecoder, batch: TrainingBatch, evaluation: 
   );
   const ranking = (positive: Float32Array, tail: boolean): Ranking => {
     const { targetIds, filter } = endsOf(batch, evaluation, tail);
+    const isCandidate = candidateTest(batch, evaluation, tail);
     const counts = {
       greater: new Int32Array(positive.length),
       equal: new Int32Array(positive.length),
@@ -147,7 +156,7 @@ function customRankings(decoder: EdgeDecoder, batch: TrainingBatch, evaluation: 
           for (let q = 0; q < positive.length; q++) {
             const skip = new Set([targetIds[q], ...(filter === null ? [] : listOf(filter, q))]);
             for (let j = 0; j < block.shape[0]; j++) {
-              if (skip.has(first + from + j)) continue;
+              if (skip.has(first + from + j) || !isCandidate(q, first + from + j)) continue;
               const score = scores[q * block.shape[0] + j];
               counts.candidates[q]++;
               if (!(score <= positive[q])) counts.greater[q]++;
@@ -160,6 +169,19 @@ function customRankings(decoder: EdgeDecoder, batch: TrainingBatch, evaluation: 
     };
   };
   return heads === null ? [ranking(tails, true)] : [ranking(tails, true), ranking(heads, false)];
+}
+
+/** Returns a function that tells whether a node is ranked in a query. */
+function candidateTest(
+  { relations }: TrainingBatch,
+  { candidates }: EvaluationData,
+  tail: boolean,
+): (query: number, node: number) => boolean {
+  if (!candidates) return () => true;
+  return (query, node) => {
+    const nodes = candidates.of(relations === null ? 0 : relations[query], tail ? 'tail' : 'head');
+    return nodes === null || positionIn(nodes, node) >= 0;
+  };
 }
 
 const nodesAtOnce = 1024;

@@ -7,11 +7,14 @@ import type { LossFunction, Regularizer } from '../../../gnn/index.js';
 import { add, gatherRows, noGrad, scope, type Tensor } from '../../../tensor/index.js';
 import { StateError } from '../../../util/errors.js';
 import { NodeClassificationReporter } from '../../run/index.js';
+import type { Baseline, HeldOut } from '../../task.js';
+import type { BatchSource } from '../graph/batch/batch-source.js';
 import type { TrainingBatch } from '../graph/batch/training-batch.js';
 import type { Encoder } from '../graph/model/encoder.js';
 import type { Featurizer } from '../graph/model/featurizer.js';
 import { fetched, Model } from '../graph/model/model.js';
 import { checkClassIds } from '../graph/storage/graph-storage.js';
+import { nodeBaselines } from './node-baselines.js';
 
 export class NodeClassificationModel extends Model {
   readonly lossFunction: LossFunction;
@@ -92,6 +95,10 @@ export class NodeClassificationModel extends Model {
   override finishEvaluation(): Readonly<Record<string, number>> {
     if (this.workers !== null) this.reporter.gather(this.workers);
     return this.reporter.results();
+  }
+
+  override baselines({ storage }: BatchSource, split: HeldOut): Promise<readonly Baseline[]> {
+    return nodeBaselines(storage, this.reporter, split);
   }
 
   /** Has no effect: batches sample the neighbours that they need. */

@@ -102,6 +102,7 @@ export function takeShare(batch: TrainingBatch, { rank, size }: WorkerRank): Tra
         ? null
         : {
             tiles: evaluation.tiles,
+            candidates: evaluation.candidates ?? null,
             trueSources: lists(evaluation.trueSources),
             trueDestinations: lists(evaluation.trueDestinations),
           },

@@ -12,6 +12,7 @@ import { asTensor } from '../../../../storage/memory-embeddings.js';
 import type { Tensor } from '../../../../tensor/index.js';
 import { checkInteger, expected, ShapeError, StateError, ValueError } from '../../../../util/errors.js';
 import { checkOptionNames } from '../../../../util/option-names.js';
+import type { CandidateRule } from '../../../config/types.js';
 import type { Position, SplitName } from '../../../task.js';
 import type { NegativeDraw, TrainingNegativeSampler } from '../../links/negative-sampler.js';
 import type { SubsamplingWeights } from '../../links/subsampling-weights.js';
@@ -39,6 +40,8 @@ export interface BatchSourceOptions {
   readonly evaluationNeighbors?: TrainingNeighborSampler | null;
   /** Leave true edges out when ranking against all nodes (default true). */
   readonly filtered?: boolean;
+  /** Rank among all nodes (default), or among those seen at that end of the relation in training. */
+  readonly candidates?: CandidateRule;
   /** Take the edges of a batch out of the sampled neighbourhood (default true). */
   readonly hideTargets?: boolean;
   /** One of several workers that share every batch; all have the same batches. Default: the only one. */
@@ -54,6 +57,8 @@ export class BatchSource {
   readonly batchSize: number;
   /** A cache of the features on a device; null: they are read with every batch. */
   deviceFeatures: DeviceFeatures | null = null;
+  /** The nodes that an edge is ranked among when there are no negatives. */
+  candidates: CandidateRule;
   readonly #sampler: TrainingEdgeSampler | TrainingNodeSampler;
   readonly #options: BatchSourceOptions;
   #position: Required<Position> = { epoch: 0, state: 0, step: 0, cursor: 0 };
@@ -71,8 +76,8 @@ export class BatchSource {
   ) {
     checkOptionNames(name, options, {
       ...{ batchSize: true, evaluationBatchSize: true, negatives: true, evaluationNegatives: true },
-      ...{ neighbors: true, evaluationNeighbors: true, filtered: true, hideTargets: true, worker: true },
-      edgeWeights: true,
+      ...{ neighbors: true, evaluationNeighbors: true, filtered: true, candidates: true },
+      ...{ hideTargets: true, worker: true, edgeWeights: true },
     });
     if (!(sampler instanceof TrainingEdgeSampler || sampler instanceof TrainingNodeSampler))
       throw new ValueError(
@@ -83,6 +88,7 @@ export class BatchSource {
     this.neighbors = options.neighbors ?? null;
     this.evaluationNeighbors = options.evaluationNeighbors ?? this.neighbors;
     this.batchSize = checkInteger(name, 'batchSize', options.batchSize ?? 1000, 1);
+    this.candidates = options.candidates ?? 'ALL';
     this.#options = options;
   }
 
@@ -283,6 +289,7 @@ export class BatchSource {
         tiles: () => this.storage.tiles(),
         trueDestinations: ends?.destinations ?? null,
         trueSources: ends?.sources ?? null,
+        candidates: this.candidates === 'SEEN' ? await this.storage.candidates() : null,
       },
     });
   }

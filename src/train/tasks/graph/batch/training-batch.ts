@@ -14,6 +14,7 @@ import type { Tile } from '../../../../storage/trained-rows.js';
 import type { Tensor, TensorDevice } from '../../../../tensor/index.js';
 import { unscoped } from '../../../../tensor/scope.js';
 import type { Cursor } from '../../../task.js';
+import type { Candidates } from '../../links/candidates.js';
 import type { IdLists } from '../../links/filter-index.js';
 import type { BatchShare } from './batch-share.js';
 import type { BatchSource } from './batch-source.js';
@@ -30,6 +31,8 @@ export interface EvaluationData {
   readonly tiles: () => AsyncIterable<Tile>;
   readonly trueSources: IdLists | null;
   readonly trueDestinations: IdLists | null;
+  /** The candidates of each relation; null or absent: all nodes. */
+  readonly candidates?: Candidates | null;
 }
 
 /** The fields of a batch. */

@@ -18,6 +18,7 @@ import {
 import { defaultRandom } from '../../../../tensor/random.js';
 import { StateError } from '../../../../util/errors.js';
 import type { OptimizerConfig } from '../../../config/index.js';
+import type { Baseline, HeldOut } from '../../../task.js';
 import type { BatchSource } from '../batch/batch-source.js';
 import { TrainingBatch } from '../batch/training-batch.js';
 import type { Encoder } from './encoder.js';
@@ -107,6 +108,11 @@ export abstract class Model extends Module {
 
   /** Encodes all nodes when the encoder follows edges and results are compared with all nodes. */
   abstract encodeForEvaluation(source: BatchSource): Promise<void>;
+
+  /** Returns baselines for the metrics of a split, which the source has selected and loaded. Default: none. */
+  async baselines(_source: BatchSource, _split: HeldOut): Promise<readonly Baseline[]> {
+    return [];
+  }
 
   /** Whether a batch's loss is a mean over its edges or nodes, not their sum. */
   abstract readonly lossIsMean: boolean;

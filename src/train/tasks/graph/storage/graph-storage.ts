@@ -16,11 +16,13 @@ import {
 import { AllResident, type ResidentRange, type Tile } from '../../../../storage/trained-rows.js';
 import { DTypeError, expected, StateError, ValueError } from '../../../../util/errors.js';
 import type { SplitName } from '../../../task.js';
+import { Candidates } from '../../links/candidates.js';
+import { EndCounts } from '../../links/end-counts.js';
 import type { FilterIndex } from '../../links/filter-index.js';
 import type { AskedEdges, TrueEnds } from '../../links/stream-filter.js';
 import { TrueEdges } from '../../links/true-edges.js';
 import { bucketStarts, EdgeRuns, emptyEdges, joinMapped } from './edge-runs.js';
-import type { EdgeSplit } from './edge-splits.js';
+import { chunksOf, type EdgeSplit } from './edge-splits.js';
 import { ShardedEdges } from './sharded-edges.js';
 
 /** Resident partitions in each state of an epoch, and what is trained then: buckets a·p + b of edges, or nodes by global id. */
@@ -44,6 +46,8 @@ export interface GraphStorageParts {
   /** Resident nodes; default: those of the embeddings, or all. */
   readonly residency?: Residency;
   readonly labels?: Int32Array | null;
+  /** The type of each node; null or absent: there is one. */
+  readonly nodeTypes?: Uint8Array | null;
   readonly nodes?: Readonly<Partial<Record<SplitName, Int32Array>>>;
   /** The states of an epoch; needed when not all rows fit. */
   readonly plan?: (epoch: number) => EpochPlan;
@@ -81,6 +85,7 @@ export class GraphStorage {
   readonly features: RowReader<Float32Array> | null;
   readonly residency: Residency;
   readonly labels: Int32Array | null;
+  readonly nodeTypes: Uint8Array | null;
   readonly #parts: GraphStorageParts;
   readonly #trueEdges: TrueEdges;
   #plan: EpochPlan | null = null;
@@ -95,6 +100,8 @@ export class GraphStorage {
   #whole: EdgeGraph | null = null;
   #wholeTrain: EdgeList | null = null;
   #encoded: { readonly rows: Float32Array; readonly width: number } | null = null;
+  #endCounts: EndCounts | null = null;
+  #candidates: Candidates | null = null;
   #split: SplitName = 'train';
 
   constructor(parts: GraphStorageParts) {
@@ -109,6 +116,7 @@ export class GraphStorage {
     this.embeddings = embeddings;
     this.features = features;
     this.residency = parts.residency ?? embeddings?.residency ?? new AllResident(parts.numNodes);
+    this.nodeTypes = parts.nodeTypes ?? null;
     this.labels = checkLabels(parts.labels ?? null, parts.numNodes);
   }
 
@@ -273,6 +281,20 @@ export class GraphStorage {
   trueEndsOfBatch(first: number, batch: AskedEdges): Promise<TrueEnds> {
     const split = this.split(this.#split);
     return split === null ? this.#trueEdges.ends(batch) : this.#trueEdges.endsOfBatch(split, first, batch);
+  }
+
+  /** Counts how often each node is an end of training edges, by relation; kept for later calls. */
+  async endCounts(): Promise<EndCounts> {
+    const train = this.split('train');
+    const chunks = chunksOf(train === null ? [] : [train]);
+    this.#endCounts ??= await EndCounts.read(chunks, this.numNodes, this.numRelations);
+    return this.#endCounts;
+  }
+
+  /** Returns the candidates for the ends of each relation. */
+  async candidates(): Promise<Candidates> {
+    this.#candidates ??= new Candidates(await this.endCounts(), this.nodeTypes);
+    return this.#candidates;
   }
 
   /** Returns the index of training edges alone: negatives that avoid held-out edges would reveal them. */

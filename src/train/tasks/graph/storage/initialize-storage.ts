@@ -148,6 +148,7 @@ async function assembleStorage(
     edges,
     ...{ embeddings, features, residency, shared },
     labels: await dataset.readLabels(),
+    nodeTypes: await dataset.readNodeTypes(),
     nodes,
     ...(plan === undefined ? {} : { plan, planKey: planKey(config) }),
   });

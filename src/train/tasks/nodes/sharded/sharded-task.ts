@@ -10,10 +10,22 @@ import type { TrainedRows } from '../../../../storage/index.js';
 import type { TableManifest } from '../../../../storage/table-manifest.js';
 import type { Tensor } from '../../../../tensor/index.js';
 import { noTimings, type StageTimings } from '../../../run/timings.js';
-import type { Batches, HeldOut, Metrics, SavedState, SplitName, StepLoss, Task } from '../../../task.js';
+import type {
+  Baseline,
+  Batches,
+  HeldOut,
+  Metrics,
+  SavedState,
+  SplitName,
+  StepLoss,
+  Task,
+} from '../../../task.js';
 import { TrainingBatch } from '../../graph/batch/training-batch.js';
 import { KeptRows, type KeptRowsState } from '../../graph/kept-rows.js';
 import type { Model } from '../../graph/model/model.js';
+import { countClasses, mostFrequent } from '../node-baselines.js';
+import { NodeClassificationModel } from '../node-classification-model.js';
+import { NodeClassificationReporter } from '../node-classification-reporter.js';
 import { type ShardedLayer, ShardedLayers } from './sharded-layers.js';
 
 /** The inputs of a step on one split. */
@@ -93,6 +105,7 @@ export class ShardedTask implements Task<TrainingBatch> {
   readonly model: Model;
   readonly headline: string;
   readonly batches: Readonly<Record<SplitName, Batches<TrainingBatch>>>;
+  readonly #sets: ShardedSets;
   readonly #embeddings: ShardEmbeddings | null;
   readonly #rows: KeptRows;
   readonly #timings: Pick<StageTimings, 'time'>;
@@ -100,6 +113,7 @@ export class ShardedTask implements Task<TrainingBatch> {
   constructor({ model, sets, embeddings, opened, headline, timings = noTimings }: ShardedTaskOptions) {
     this.model = model;
     this.headline = headline;
+    this.#sets = sets;
     this.#embeddings = embeddings;
     this.#rows = new KeptRows(embeddings, embeddings?.optimizer ?? null, opened);
     this.#timings = timings;
@@ -140,6 +154,20 @@ export class ShardedTask implements Task<TrainingBatch> {
       onProgress?.(batch.batchSize, batches.numItems);
     }
     return this.model.finishEvaluation();
+  }
+
+  /** Returns the most frequent class of the training nodes as a prediction. Collective. */
+  async baselines(split: HeldOut): Promise<readonly Baseline[]> {
+    const { model } = this;
+    if (!(model instanceof NodeClassificationModel) || this.batches[split].numItems === 0) return [];
+    const { numClasses, metrics } = model.reporter;
+    const counts = countClasses(this.#sets.train.labels, numClasses);
+    const majority = mostFrequent(model.workers?.sum(counts) ?? counts);
+    const reporter = new NodeClassificationReporter({ numClasses, metrics });
+    const { labels } = this.#sets[split];
+    reporter.addResult(labels, new Int32Array(labels.length).fill(majority));
+    if (model.workers !== null) reporter.gather(model.workers);
+    return [{ name: 'majority class', metrics: reporter.results() }];
   }
 
   async snapshot(): Promise<SavedState> {
