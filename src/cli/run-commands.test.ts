@@ -242,7 +242,8 @@ describe('query', () => {
     // Without the option: sources of training edges of the relation, in the same order.
     const seen = await answers(at('run'), ...question);
     expect(seen.length).toBeLessThan(heads.length);
-    expect(heads.filter(({ name }) => seen.some((one) => one.name === name))).toEqual(seen);
+    const names = seen.map(({ name }) => name);
+    expect(heads.map(({ name }) => name).filter((name) => names.includes(name))).toEqual(names);
   });
 
   it('agrees with what the exported rows say', async () => {

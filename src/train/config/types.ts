@@ -56,7 +56,7 @@ export type LearningRateScheduleConfig = TrainingConfig['learning_rate_schedule'
 
 export type EvaluationConfig = Parsed['evaluation'];
 export type TieRule = EvaluationConfig['ties'];
-/** What an end of an edge is ranked among. An extension of Marius. */
+/** The nodes that an end of an edge is ranked among. An extension of Marius. */
 export type CandidateRule = EvaluationConfig['candidates'];
 
 /** Settings of runs with several workers. An extension of Marius. */
