@@ -95,7 +95,7 @@ async function evalAmongSeen(
   output: Output,
 ): Promise<object> {
   const { candidates, negative_sampling: negatives } = config.evaluation;
-  const ranksAll = negatives.filtered || negatives.negatives_per_positive < 0;
+  const ranksAll = negatives.filtered || negatives.negatives_per_positive === -1;
   const width = storage.embeddings?.width ?? 1;
   const work = source.numItemsOf(split) * storage.numNodes * width;
   if (candidates === 'SEEN' || !ranksAll || work > cheapRanking || !storage.allResident) return {};

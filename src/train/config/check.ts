@@ -70,11 +70,11 @@ function checkTask({ model, training, evaluation }: SkeinConfig): ConfigProblem[
       );
     }
   const { filtered, negatives_per_positive: count } = evaluation.negative_sampling;
-  if (evaluation.candidates === 'SEEN' && !filtered && count >= 0)
+  if (evaluation.candidates === 'SEEN' && !filtered && count !== -1)
     problems.push(
       problem(
         'evaluation.candidates',
-        `ALL with evaluation.negative_sampling.negatives_per_positive ${count}`,
+        `ALL with evaluation.negative_sampling.negatives_per_positive ${JSON.stringify(count)}`,
         'SEEN',
         'Sampled negatives are drawn from all nodes; set evaluation.negative_sampling.filtered: true.',
       ),
