@@ -89,6 +89,7 @@ NAPI_MODULE_INIT() {
   napi_set_named_property(env, codes, "reduce", string_array(env, kReduceOpNames));
   napi_set_named_property(env, codes, "score", string_array(env, kScoreOpNames));
   napi_set_named_property(env, codes, "relation", string_array(env, kRelationOpNames));
+  napi_set_named_property(env, codes, "query", string_array(env, kQueryKindNames));
   napi_set_named_property(env, codes, "storage", string_array(env, kStorageTypeNames));
   napi_set_named_property(env, exports, "kernels", sync);
   napi_set_named_property(env, exports, "asyncKernels", async);

@@ -28,6 +28,7 @@
 #include "layout/layout.h"
 #include "sparse/merge_parts.h"
 #include "reduce/reduce.h"
+#include "score/query_loss.h"
 #include "score/score.h"
 #include "sample/sample.h"
 #include "attention/temporal_attention.h"

@@ -228,6 +228,7 @@ class Parser {
     if (list == "reduce") return size_of(kReduceOpNames);
     if (list == "score") return size_of(kScoreOpNames);
     if (list == "relation") return size_of(kRelationOpNames);
+    if (list == "query") return size_of(kQueryKindNames);
     if (list == "storage") return size_of(kStorageTypeNames);
     wrong("no list of codes is called " + list);
   }

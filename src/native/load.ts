@@ -13,6 +13,7 @@ import type { Kernels } from './kernels.js';
 import {
   binaryOps,
   compareOps,
+  queryKinds,
   reduceOps,
   relationOps,
   scoreOps,
@@ -32,7 +33,10 @@ export interface Addon {
   /** Positions of the arrays whose memory an asynchronous call uses until it ends. */
   readonly heldArguments: Readonly<Record<keyof Kernels, readonly number[]>>;
   readonly codes: Readonly<
-    Record<'unary' | 'binary' | 'compare' | 'reduce' | 'score' | 'relation' | 'storage', readonly string[]>
+    Record<
+      'unary' | 'binary' | 'compare' | 'reduce' | 'score' | 'relation' | 'query' | 'storage',
+      readonly string[]
+    >
   >;
   readonly level: Level;
   setThreads(count: number): void;
@@ -237,6 +241,7 @@ function check(addon: Addon, level: Level, names: readonly string[]): Addon {
     reduce: reduceOps,
     score: scoreOps,
     relation: relationOps,
+    query: queryKinds,
     storage: storageTypes,
   };
   for (const [name, list] of Object.entries(lists)) {

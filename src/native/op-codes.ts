@@ -42,6 +42,10 @@ export type ScoreOp = (typeof scoreOps)[number];
 export const relationOps = ['none', 'hadamard', 'complex'] as const;
 export type RelationOp = (typeof relationOps)[number];
 
+/** Loss of a query against all rows; formulas at `queryLoss` in score-kernels.ts. */
+export const queryKinds = ['softmax', 'masked_softmax', 'bce', 'squares'] as const;
+export type QueryKind = (typeof queryKinds)[number];
+
 /** Storage types in the order of their codes for `cast` and `copyStrided`. */
 export const storageTypes = ['f32', 'f64', 'i32', 'u8', 'f16', 'bf16'] as const;
 export type StorageType = (typeof storageTypes)[number];
@@ -55,4 +59,5 @@ export const compareCode = codes(compareOps);
 export const reduceCode = codes(reduceOps);
 export const scoreCode = codes(scoreOps);
 export const relationCode = codes(relationOps);
+export const queryCode = codes(queryKinds);
 export const storageCode = codes(storageTypes);

@@ -63,6 +63,9 @@ const recordOrder: Readonly<Record<RecordKernel, string>> = {
   edgeSoftmaxLoss:
     'op rows sources targets table relations negatives maskOffsets maskPositions loss gRead gRelations ' +
     'edges width chunks n scale',
+  queryLoss:
+    'kind query table bias answerOffsets answers knownOffsets known omega tau sigma offset drop key loss ' +
+    'gQuery gTable gBias queries count width',
   rankTile:
     'op query positive positiveIds tile first filterOffsets filterIds greater equal queries width count',
   temporalAttention:

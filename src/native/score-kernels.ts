@@ -5,7 +5,7 @@
  * `chunks` runs of ⌈edges / chunks⌉ (the last ones may be short or empty); the edges of run c share the n > 0 negatives
  * rows[negatives[c·n + j]]. Gradients of `rows` are added to gRows: by chunk, in ascending order.
  */
-import type { FloatArray } from './types.js';
+import type { FloatArray, RandomKey } from './types.js';
 
 export interface PairScoresBackwardArguments {
   /** Code of `scoreOps`. */
@@ -109,6 +109,49 @@ export interface EdgeSoftmaxLossArguments extends SoftmaxLossArguments {
   readonly gRelations: FloatArray | null;
 }
 
+/** Queries against all rows of a table. Every list of ids belongs to a query: offsets[i] … offsets[i+1]−1 are those of query i. */
+export interface QueryLossArguments {
+  /** Code of `queryKinds`. */
+  readonly kind: number;
+  /** [queries, width]. */
+  readonly query: FloatArray;
+  /** [count, width]. */
+  readonly table: FloatArray;
+  /** Added to the scores of each row [count]; null for none. */
+  readonly bias: FloatArray | null;
+  /** Boundaries of the queries in answers. */
+  readonly answerOffsets: Int32Array;
+  /** Rows that a query should find, in any order; one that occurs twice counts twice. */
+  readonly answers: Int32Array;
+  /** Boundaries of the queries in known; null without known rows. */
+  readonly knownOffsets: Int32Array | null;
+  /** Rows that do not compete in masked_softmax; null with knownOffsets. */
+  readonly known: Int32Array | null;
+  /** Weight of each query's first term. */
+  readonly omega: FloatArray;
+  /** Weight of each of its answers. */
+  readonly tau: FloatArray;
+  /** Weight of every row as if it were an answer: label smoothing. */
+  readonly sigma: FloatArray;
+  /** Added to the scores of bce. */
+  readonly offset: number;
+  /** Probability of dropping an element of the table. */
+  readonly drop: number;
+  /** Key of the dropped elements, which are those of `dropout` on the whole table; null to drop none. */
+  readonly key: RandomKey | null;
+  /** Loss of each query, written. */
+  readonly loss: FloatArray;
+  /** Gradients of Σ loss, overwritten; null where one is not needed. */
+  readonly gQuery: FloatArray | null;
+  readonly gTable: FloatArray | null;
+  readonly gBias: FloatArray | null;
+  readonly queries: number;
+  /** Rows of the table. */
+  readonly count: number;
+  /** Numbers per row, > 0. */
+  readonly width: number;
+}
+
 export interface RankTileArguments {
   /** Code of `scoreOps`. */
   readonly op: number;
@@ -162,6 +205,15 @@ export interface ScoreKernels {
    * complex rows have an even width and real components first, target i = rows[targets[i]].
    */
   edgeSoftmaxLoss(args: EdgeSoftmaxLossArguments): void;
+  /**
+   * The loss of each query against all rows. With its scores s (table rows after dropout, plus bias), its answers o, c of them, the
+   * weights ω, τ, σ, and y the sum of τ for every time that a row is an answer, and of σ:
+   * - softmax: ω·log Σ eˢ − Σ y·s
+   * - masked_softmax: Σₒ (ω/c)·log(eˢᵒ + Z) − (τ + σ/c)·sₒ, minus σ·Σ s over the rows of Z; Z = Σ eˢ without known rows and answers
+   * - bce: Σ ω·log(1 + eˢ) − y·s, with offset added to every s
+   * - squares: ω·Σ (s − y/ω)², 0 if ω is 0
+   */
+  queryLoss(args: QueryLossArguments): void;
   /**
    * Counts the nodes of a tile that score higher than positive[q] (or not comparable: NaN) and the same, leaving out node
    * positiveIds[q] and the nodes that filterIds lists for q.

@@ -14,6 +14,7 @@
 #define SKEIN_REDUCE_OPS(X) X(sum) X(mean) X(max) X(min)
 #define SKEIN_SCORE_OPS(X) X(dot) X(l2) X(l1)
 #define SKEIN_RELATION_OPS(X) X(none) X(hadamard) X(complex)
+#define SKEIN_QUERY_KINDS(X) X(softmax) X(masked_softmax) X(bce) X(squares)
 #define SKEIN_STORAGE_TYPES(X) X(f32) X(f64) X(i32) X(u8) X(f16) X(bf16)
 
 namespace skein {
@@ -25,6 +26,7 @@ enum class CompareOp : i64 { SKEIN_COMPARE_OPS(SKEIN_ENUMERATOR) };
 enum class ReduceOp : i64 { SKEIN_REDUCE_OPS(SKEIN_ENUMERATOR) };
 enum class ScoreOp : i64 { SKEIN_SCORE_OPS(SKEIN_ENUMERATOR) };
 enum class RelationOp : i64 { SKEIN_RELATION_OPS(SKEIN_ENUMERATOR) };
+enum class QueryKind : i64 { SKEIN_QUERY_KINDS(SKEIN_ENUMERATOR) };
 enum class StorageType : i64 { SKEIN_STORAGE_TYPES(SKEIN_ENUMERATOR) };
 #undef SKEIN_ENUMERATOR
 
@@ -35,6 +37,7 @@ constexpr const char* kCompareOpNames[] = {SKEIN_COMPARE_OPS(SKEIN_NAME)};
 constexpr const char* kReduceOpNames[] = {SKEIN_REDUCE_OPS(SKEIN_NAME)};
 constexpr const char* kScoreOpNames[] = {SKEIN_SCORE_OPS(SKEIN_NAME)};
 constexpr const char* kRelationOpNames[] = {SKEIN_RELATION_OPS(SKEIN_NAME)};
+constexpr const char* kQueryKindNames[] = {SKEIN_QUERY_KINDS(SKEIN_NAME)};
 constexpr const char* kStorageTypeNames[] = {SKEIN_STORAGE_TYPES(SKEIN_NAME)};
 #undef SKEIN_NAME
 

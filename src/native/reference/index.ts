@@ -19,6 +19,7 @@ import { lossTwins } from './loss.js';
 import { mergeTwins } from './merge-parts.js';
 import { normTwins } from './norm.js';
 import { optimTwins } from './optim.js';
+import { queryLossTwins } from './query-loss.js';
 import { randomTwins } from './random.js';
 import { reduceTwins } from './reduce.js';
 import { rowTwins } from './rows.js';
@@ -57,4 +58,5 @@ export const reference: Kernels = {
   ...scoreTwins,
   ...temporalAttentionTwins,
   ...edgeSoftmaxLossTwins,
+  ...queryLossTwins,
 };
