@@ -6,7 +6,6 @@ import type { Kernels } from '../kernels.js';
 import { cellTwins } from './cells.js';
 import { checksumTwins } from './crc32.js';
 import { dropoutTwins } from './dropout.js';
-import { edgeSoftmaxLossTwins } from './edge-softmax-loss.js';
 import { elementwiseTwins } from './elementwise.js';
 import { gemmTwins } from './gemm.js';
 import { attentionTwins } from './graph-attention.js';
@@ -15,11 +14,11 @@ import { orderTwins } from './graph-order.js';
 import { edgeSoftmaxTwins } from './graph-softmax.js';
 import { spmmTwins } from './graph-spmm.js';
 import { layoutTwins } from './layout.js';
+import { linkLossTwins } from './link-losses.js';
 import { lossTwins } from './loss.js';
 import { mergeTwins } from './merge-parts.js';
 import { normTwins } from './norm.js';
 import { optimTwins } from './optim.js';
-import { queryLossTwins } from './query-loss.js';
 import { randomTwins } from './random.js';
 import { reduceTwins } from './reduce.js';
 import { rowTwins } from './rows.js';
@@ -57,6 +56,5 @@ export const reference: Kernels = {
   ...walkTwins,
   ...scoreTwins,
   ...temporalAttentionTwins,
-  ...edgeSoftmaxLossTwins,
-  ...queryLossTwins,
+  ...linkLossTwins,
 };
