@@ -168,7 +168,7 @@ describe('pickles', () => {
     ['an instance', '(i__main__\nX\n.', "at opcode 0x69 'i', byte 1"],
     ['a persistent id', 'Px\n.', "at opcode 0x50 'P', byte 0"],
     ['an extension', '\x80\x02\x82\x01.', 'at opcode 0x82, byte 2'],
-    ['protocol 5', '\x80\x05.', 'expected protocol 0 to 4, got 5'],
+    ['protocol 6', '\x80\x06.', 'expected protocol 0 to 5, got 6'],
     ['a call of a class', 'cnumpy\nndarray\n(tR.', 'expected a known function to call'],
     ['an empty stack', '.', 'expected a value on the stack'],
     ['a mark that is not there', 't.', 'expected a mark on the stack'],

@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { readTemporal } from 'skein/data';
+import { readTemporal, readTgbNegatives } from 'skein/data';
 import { FormatError, StorageError, ValueError } from 'skein/util';
 import { describe, expect, test } from 'vitest';
 import type { ReadProgress } from '#internal/data/temporal/event-table.js';
@@ -234,11 +234,59 @@ describe('TGL', () => {
   });
 });
 
+describe('the Temporal Graph Benchmark', () => {
+  const edgeList = 'ts,src,dst,weight,name\n5,7,3,0.5,a\n6,b,7,2,\n6,3,b,1,c\n';
+
+  test('nodes of both columns are numbered as they appear; numbers are features', async () => {
+    const data = await readTemporal(makeFile('tgbl-coin_edgelist_v2.csv', edgeList));
+    expect(data).toMatchObject({ name: 'tgbl-coin_edgelist_v2', numNodes: 3, featureWidth: 1 });
+    expect(list(data.events.src)).toEqual([0, 2, 1]);
+    expect(list(data.events.dst)).toEqual([1, 0, 2]);
+    expect(list(data.events.time)).toEqual([5, 6, 6]);
+    expect(list(data.events.features)).toEqual([0.5, 2, 1]);
+    expect(data).toMatchObject({ featureNames: ['weight'], leftOut: ['name'], names: ['7', '3', 'b'] });
+    // The wiki file has JODIE's columns.
+    const wiki = await readTemporal(makeFile('tgbl-wiki_edgelist_v2.csv', jodie));
+    expect(list(wiki.events.dst)).toEqual([3, 4, 3]);
+    await expect(readTemporal(makeFile('tgbl-x_edgelist.csv', 'a,b\n'))).rejects.toThrow(
+      'expected the columns time, src, dst in the header',
+    );
+  });
+
+  // {(0, 3, 10): [4, 5], (1, 4, 12): [3]} of NumPy's 64-bit integers, in protocols 4 and 5.
+  test.each([
+    'gASVRAEAAAAAAAB9lCiMFm51bXB5Ll9jb3JlLm11bHRpYXJyYXmUjAZzY2FsYXKUk5SMBW51bXB5lIwFZHR5cGWUk5SMAmk4lImIh5RSlChLA4wBPJROTk5K/////0r/////SwB0lGJDCAAAAAAAAAAAlIaUUpRoA2gJQwgDAAAAAAAAAJSGlFKUaANoCUMICgAAAAAAAACUhpRSlIeUaAGMDF9yZWNvbnN0cnVjdJSTlGgEjAduZGFycmF5lJOUSwCFlEMBYpSHlFKUKEsBSwKFlGgJiUMQBAAAAAAAAAAFAAAAAAAAAJR0lGJoA2gJQwgBAAAAAAAAAJSGlFKUaANoCUMIBAAAAAAAAACUhpRSlGgDaAlDCAwAAAAAAAAAlIaUUpSHlGgXaBlLAIWUaBuHlFKUKEsBSwGFlGgJiUMIAwAAAAAAAACUdJRidS4=',
+    'gAWVQQEAAAAAAAB9lCiMFm51bXB5Ll9jb3JlLm11bHRpYXJyYXmUjAZzY2FsYXKUk5SMBW51bXB5lIwFZHR5cGWUk5SMAmk4lImIh5RSlChLA4wBPJROTk5K/////0r/////SwB0lGJDCAAAAAAAAAAAlIaUUpRoA2gJQwgDAAAAAAAAAJSGlFKUaANoCUMICgAAAAAAAACUhpRSlIeUjBNudW1weS5fY29yZS5udW1lcmljlIwLX2Zyb21idWZmZXKUk5QolhAAAAAAAAAABAAAAAAAAAAFAAAAAAAAAJRoCUsChZSMAUOUdJRSlGgDaAlDCAEAAAAAAAAAlIaUUpRoA2gJQwgEAAAAAAAAAJSGlFKUaANoCUMIDAAAAAAAAACUhpRSlIeUaBgolggAAAAAAAAAAwAAAAAAAACUaAlLAYWUaBt0lFKUdS4=',
+  ])('negatives by event', async (base64) => {
+    const bytes = Buffer.from(base64, 'base64');
+    const found = await readTgbNegatives(makeFile('tgbl-x_test_ns.pkl', bytes));
+    expect(list(found.src)).toEqual([0, 1]);
+    expect(list(found.dst)).toEqual([3, 4]);
+    expect(list(found.time)).toEqual([10, 12]);
+    expect(list(found.offsets)).toEqual([0, 2, 3]);
+    expect(list(found.ids)).toEqual([4, 5, 3]);
+  });
+
+  test.each([
+    ['another value', 'K\x05.', 'expected a dictionary'],
+    ['a key of two numbers', '}K\x01K\x02\x86]s.', 'expected keys of three numbers, got entry 0'],
+    [
+      'a negative node',
+      '}K\x01K\x02K\x03\x87(J\xff\xff\xff\xffls.',
+      'expected node numbers from 0, got entry 0',
+    ],
+    ['a name to call', 'cos\nsystem\n.', 'got the Python name os.system'],
+  ])('negatives: %s', async (_, text, message) => {
+    const path = makeFile('x_val_ns.pkl', Buffer.from(`\x80\x02${text}`, 'latin1'));
+    await expect(readTgbNegatives(path)).rejects.toThrow(message);
+  });
+});
+
 describe('finding the file', () => {
   test('missing files, and files of no known format', async () => {
     await expect(readTemporal('/nowhere/events.txt')).rejects.toThrow(StorageError);
     await expect(readTemporal(makeFile('a.txt', 'hello world\n'))).rejects.toThrow(
-      'a.txt:1: expected a line of one of the formats jodie, tgn, tgl, snap, csv, got "hello world"',
+      'a.txt:1: expected a line of one of the formats jodie, tgn, tgl, snap, tgb, csv, got "hello world"',
     );
     await expect(readTemporal(makeFile('a.txt', ''))).rejects.toThrow(FormatError);
     await expect(readTemporal(makeFolder({}))).rejects.toThrow('a folder with an event file');

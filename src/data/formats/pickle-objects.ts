@@ -31,6 +31,7 @@ export type PickleValue =
 
 type GlobalKind =
   | 'reconstruct'
+  | 'buffer'
   | 'scalar'
   | 'ndarray'
   | 'dtype'
@@ -46,6 +47,8 @@ type GlobalKind =
 const globals: ReadonlyMap<string, GlobalKind> = new Map<string, GlobalKind>([
   ['numpy.core.multiarray _reconstruct', 'reconstruct'],
   ['numpy._core.multiarray _reconstruct', 'reconstruct'],
+  ['numpy.core.numeric _frombuffer', 'buffer'],
+  ['numpy._core.numeric _frombuffer', 'buffer'],
   ['numpy.core.multiarray scalar', 'scalar'],
   ['numpy._core.multiarray scalar', 'scalar'],
   ['numpy ndarray', 'ndarray'],
@@ -148,6 +151,8 @@ export function callGlobal(
   switch (callee.kind) {
     case 'reconstruct':
       return new PickleArray();
+    case 'buffer':
+      return arrayOfBuffer(args, where, reject);
     case 'dtype':
       if (typeof args[0] !== 'string') return reject('expected a type name for a NumPy dtype');
       return new PickleDType(args[0]);
@@ -220,6 +225,16 @@ function makeArray(
     // Rethrown, so that the message also has the position.
     return reject(error.message.slice(where.length + 2).replace(/\.$/, ''));
   }
+}
+
+/** Arguments of protocol 5: bytes, dtype, shape, and C or F for the order. */
+function arrayOfBuffer(args: readonly PickleValue[], where: string, reject: Reject): PickleArray {
+  const [content, dtype, shape, order] = args;
+  if (!Array.isArray(shape) || !shape.every(isCount) || !(dtype instanceof PickleDType))
+    return reject('expected a dtype and a shape for the buffer of an array');
+  const array = new PickleArray();
+  array.value = makeArray(dtype, shape, content, order === 'F', where, reject);
+  return array;
 }
 
 function makeScalar(args: readonly PickleValue[], where: string, reject: Reject): PickleValue {

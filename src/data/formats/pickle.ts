@@ -1,5 +1,5 @@
 /**
- * Reads pickles of datasets, protocols 0 to 4, as data. Nothing is executed: opcodes that build plain values are interpreted
+ * Reads pickles of datasets, protocols 0 to 5, as data. Nothing is executed: opcodes that build plain values are interpreted
  * here, names are compared with a short list (pickle-objects.ts), and anything else is an error with the file, the opcode
  * and its position.
  *
@@ -135,7 +135,7 @@ class PickleMachine {
 
   protocol(): void {
     const version = this.unsigned(1);
-    if (version > 4) this.#reject(`expected protocol 0 to 4, got ${version}`);
+    if (version > 5) this.#reject(`expected protocol 0 to 5, got ${version}`);
   }
 
   /** Reads a little-endian unsigned number. */
@@ -366,6 +366,7 @@ const opcodes: readonly (readonly [string, Step])[] = [
   ['B', (m) => m.push(m.take(m.unsigned(4)))],
   ['C', (m) => m.push(m.take(m.unsigned(1)))],
   ['\x8e', (m) => m.push(m.take(m.unsigned(8)))],
+  ['\x96', (m) => m.push(m.take(m.unsigned(8)))],
   [']', (m) => m.push([])],
   [')', (m) => m.push([])],
   ['}', (m) => m.push(new Map())],

@@ -4,6 +4,7 @@
  *   tgn    ,u,i,ts,label,idx                                  ids from 1; with ml_<name>.npy, ml_<name>_node.npy
  *   tgl    ,src,dst,time[,int_roll],ext_roll                  with edge_features, node_features, ext_full.npz, labels.csv
  *   snap   src dst time [type]                                separated by blanks or tabs, # comments
+ *   tgb    time,src,dst[,weight…]                            tgbl-<name>_edgelist_v2.csv; nodes numbered as they appear
  *   csv    any delimited text, with a header or as src, dst, time (csv-layout.ts)
  */
 import { existsSync, statSync } from 'node:fs';
@@ -15,10 +16,10 @@ import { readLines } from '../formats/text-lines.js';
 import { eventDelimiter, eventFields } from './csv-layout.js';
 import type { ColumnRole, TableLayout } from './event-table.js';
 
-export type TemporalFormat = 'jodie' | 'tgn' | 'tgl' | 'snap' | 'csv';
+export type TemporalFormat = 'jodie' | 'tgn' | 'tgl' | 'snap' | 'tgb' | 'csv';
 
 /** All formats. */
-const temporalFormats: readonly TemporalFormat[] = ['jodie', 'tgn', 'tgl', 'snap', 'csv'];
+const temporalFormats: readonly TemporalFormat[] = ['jodie', 'tgn', 'tgl', 'snap', 'tgb', 'csv'];
 
 /** An event file and its format. */
 export interface EventFile {
@@ -88,6 +89,7 @@ function detectFormat(path: string, { line, text, below }: FileHead): TemporalFo
   const names = headerNames(text);
   const has = (...wanted: string[]): boolean => wanted.every((name) => names.includes(name));
   if (names[0] === 'user_id' && names[1] === 'item_id' && names[3] === 'state_label') return 'jodie';
+  if (/^tgbl-.*_edgelist(_v\d+)?\.csv(\.gz)?$/.test(basename(path))) return 'tgb';
   if (has('u', 'i', 'ts')) return 'tgn';
   const isTgl = has('') || has('ext_roll') || /^edges\.csv/.test(basename(path));
   if (has('src', 'dst', 'time') && isTgl && names.every((name) => tglNames.test(name))) return 'tgl';

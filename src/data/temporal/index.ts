@@ -16,3 +16,4 @@ export {
 } from './partition-files.js';
 export { type ReadTemporalOptions, readTemporal } from './read-temporal.js';
 export type { EventArrays, NodeLabels, TemporalData } from './temporal-data.js';
+export { readTgbNegatives, type TgbNegatives } from './tgb-negatives.js';

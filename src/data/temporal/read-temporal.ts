@@ -124,6 +124,8 @@ export async function readTemporal(path: string, options: ReadTemporalOptions = 
       if (fields.length > 4) throwTooManyColumns(file, header.line, fields.length);
       return readSnap(source, { path: file, delimiter, roles, skip, unsorted });
     }
+    case 'tgb':
+      return readTgb(source, header);
     case 'csv':
       return readCsv(source, header);
   }
@@ -225,6 +227,41 @@ async function readCsv(source: Source, head: FileHead): Promise<TemporalData> {
     ...{ name: source.name, events, featureWidth, labels: label, ...numbered, ...stepsBackOf(columns) },
     ...{ typeNames: type === null ? null : columns.typeNames },
     ...(featureWidth > 0 && hasHeader ? { featureNames: namesOf('feature') } : {}),
+    ...(namesOf('skip').length > 0 ? { leftOut: namesOf('skip') } : {}),
+  });
+}
+
+/**
+ * Reads an edge list of the Temporal Graph Benchmark: time, source, destination, then attributes. Nodes of both columns are
+ * numbered in order of appearance, as the benchmark numbers them in its files of negatives. Attributes that are numbers are
+ * features; others are ignored.
+ */
+async function readTgb(source: Source, head: FileHead): Promise<TemporalData> {
+  const { path, options } = source;
+  const names = eventFields(head.text, 'comma');
+  if (names.length < 3)
+    throw new FormatError(
+      `${path}:${Math.max(1, head.line)}: expected the columns time, src, dst in the header, got ${JSON.stringify(head.text.slice(0, 80))}.`,
+      { path },
+    );
+  const first = eventFields(head.below[0] ?? '', 'comma');
+  const roles = names.map((_, i): ColumnRole => {
+    if (i < 3) return (['time', 'src', 'dst'] as const)[i];
+    return first[i] !== undefined && first[i] !== '' && Number.isFinite(Number(first[i]))
+      ? 'feature'
+      : 'skip';
+  });
+  const columns = await readColumns(source, {
+    ...{ path, delimiter: 'comma', roles, skip: head.line, unsorted: options.sort ?? false },
+    free: { names, hasTextIds: true, sided: false },
+  });
+  const { featureWidth, features, time } = columns;
+  const { src, dst, ...numbered } = numberTextIds(source, columns, false);
+  const events = { src, dst, time, ...eventIds(columns), ...(featureWidth > 0 ? { features } : {}) };
+  const namesOf = (role: ColumnRole): string[] => names.filter((_, i) => roles[i] === role);
+  return makeTemporalData({
+    ...{ name: source.name, events, featureWidth, ...numbered, ...stepsBackOf(columns) },
+    ...(featureWidth > 0 ? { featureNames: namesOf('feature') } : {}),
     ...(namesOf('skip').length > 0 ? { leftOut: namesOf('skip') } : {}),
   });
 }
