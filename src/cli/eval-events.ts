@@ -3,7 +3,7 @@
 import type { OpenedEventRun, Output } from '../train/index.js';
 import { metricCell } from '../train/run/reporter.js';
 import { evaluateEventRun } from '../train/tasks/events/evaluate-event-run.js';
-import { hasRanks } from '../train/tasks/events/run-config.js';
+import { evaluationPlan, hasRanks } from '../train/tasks/events/evaluation.js';
 import { evaluateRunLabels } from '../train/tasks/events/run-labels.js';
 import { evalBaselines } from './eval.js';
 
@@ -22,9 +22,13 @@ export async function evalEvents(
   };
   const seconds = (performance.now() - started) / 1000;
   const { epoch } = run.record.position;
-  const { negatives, amount } = run.config.evaluation;
+  const { negatives, cadence } = run.config.evaluation;
+  const { amount: drawn } = evaluationPlan(run.config);
+  const amount = typeof drawn === 'number' ? drawn : 1;
   output.text(`${split} events, model of epoch ${epoch} in ${run.checkpoint}`);
-  output.text(`negatives: ${negatives}${negatives === 'all' ? '' : `, ${amount} per event`}`);
+  output.text(
+    `negatives: ${negatives}${typeof drawn === 'string' ? '' : `, ${drawn} per event`}; cadence: ${cadence}`,
+  );
   if (replayed) output.text('memory recomputed from the preceding events');
   // With one negative, a rank holds no more than the area under the curve does.
   const isShown = (name: string): boolean => hasRanks(run.config) || !/(^|_)(mrr|hits@\d+)$/.test(name);

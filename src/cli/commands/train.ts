@@ -7,10 +7,12 @@ import {
   overrideOption,
   type PluginOptions,
   pluginOption,
+  positiveInteger,
 } from '../options/options.js';
 
 interface TrainOptions extends JsonOptions, OverrideOptions, PluginOptions {
   readonly profile: boolean;
+  readonly repeat?: number;
 }
 
 export function register(program: Command): void {
@@ -21,10 +23,11 @@ export function register(program: Command): void {
       '<config|run>',
       'YAML file with the keys of Marius or TGL ("skein config <dataset>" prints one), or the directory of a run to resume with --training.resume_training=true',
     )
+    .option('--profile', 'Write a trace of the stages to trace.json, for chrome://tracing or Perfetto', false)
     .option(
-      '--profile',
-      'Write a trace of the stages to trace.json, for chrome://tracing or Perfetto',
-      false,
+      '--repeat <n>',
+      'Train with n seeds, s, s + 1, …, and print mean and standard deviation of the metrics; finished ones are kept',
+      positiveInteger,
     );
   overrideOption(jsonOption(pluginOption(command))).action(train);
 }
@@ -56,7 +59,7 @@ async function train(path: string, options: TrainOptions): Promise<void> {
   };
   const group = openWorkers(launchedBy() === null ? null : readDistributed());
   const output = outputOf(group, new Output({ json: options.json }));
-  const { profile } = options;
+  const { profile, repeat: count } = options;
   await runOnWorkers(group, options.json, async () => {
     await group.onEveryRank(() => {
       if (failure !== null) throw failure.error;
@@ -64,6 +67,12 @@ async function train(path: string, options: TrainOptions): Promise<void> {
     // The seed may be random: all ranks take that of rank 0.
     const { source, warnings, config } = await group.onRoot(read);
     for (const warning of warnings) output.warn(warning);
+    if (count !== undefined) {
+      const { repeatRuns } = await import('../repeat.js');
+      const { file, overrides } = trainTarget(path, options.set);
+      const complete = withWorkers;
+      return repeatRuns({ file, path, overrides, count, group, output, profile, complete });
+    }
     await trainRun({ config, output, source, profile, group });
   });
 }
