@@ -12,6 +12,7 @@
  */
 import { TemporalGraph } from '../graph/index.js';
 import { maxTime } from '../graph/temporal-events.js';
+import type { TemporalMoment } from '../graph/temporal-graph.js';
 import { asyncKernels, kernels } from '../native/index.js';
 import type { Ids } from '../tensor/index.js';
 import { checkIds } from '../tensor/ops/common.js';
@@ -57,6 +58,8 @@ export interface TemporalNeighborSamplerOptions {
 export interface TemporalSeeds {
   readonly nodes: Ids;
   readonly times: Float64Array | readonly number[];
+  /** Only events in rows below this one are visible. Default: all. */
+  readonly rowLimit?: number;
 }
 
 export interface TemporalSample {
@@ -144,8 +147,9 @@ export class TemporalNeighborSampler implements Sampler<TemporalSeeds, TemporalS
 
   /** Yields the kernel calls of a sample and receives their results. Reads seeds and graph before the first. */
   *#steps(seeds: TemporalSeeds, at: SampleTime | undefined): HopSteps {
-    const moment = this.graph.moment();
-    const { nodes, times } = checkSeeds(seeds, moment.numNodes);
+    const now = this.graph.moment();
+    const { nodes, times } = checkSeeds(seeds, now.numNodes);
+    const moment = momentBefore(now, seeds.rowLimit);
     const draw = this.#keys.at(at);
     const weights = this.#weights?.upTo(moment.numEvents) ?? null;
     const snapshots: TemporalHop[][] = [];
@@ -173,6 +177,13 @@ export class TemporalNeighborSampler implements Sampler<TemporalSeeds, TemporalS
     }
     return { hops: snapshots[0], snapshots };
   }
+}
+
+/** Returns the graph as it was before an event row. */
+function momentBefore(moment: TemporalMoment, rowLimit: number | undefined): TemporalMoment {
+  if (rowLimit === undefined) return moment;
+  checkInteger(name, 'seeds.rowLimit', rowLimit);
+  return { ...moment, numEvents: Math.min(moment.numEvents, rowLimit) };
 }
 
 function checkSeeds(seeds: TemporalSeeds, numNodes: number): { nodes: Int32Array; times: Float64Array } {

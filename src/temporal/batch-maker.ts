@@ -15,11 +15,15 @@ export interface Pairs {
   readonly dst: Int32Array;
   readonly times: Float64Array;
   readonly negatives: Int32Array;
+  /** As in `TemporalBatch`. */
+  readonly rowLimit?: number;
 }
 
 export interface Roots {
   readonly nodes: Int32Array;
   readonly times: Float64Array;
+  /** As in `TemporalBatch`. */
+  readonly rowLimit?: number;
 }
 
 /** Pairs with their roots and the sample of these. */
@@ -43,7 +47,7 @@ export class BatchMaker {
   }
 
   /** Returns the events of some rows. */
-  pairs(eventRows: Int32Array, negatives: Int32Array): Pairs {
+  pairs(eventRows: Int32Array, negatives: Int32Array, rowLimit?: number): Pairs {
     const { src, dst, time } = this.#graph;
     const count = eventRows.length;
     const pairs = {
@@ -57,11 +61,11 @@ export class BatchMaker {
       pairs.dst[i] = dst[row];
       pairs.times[i] = time[row];
     }
-    return { eventRows, ...pairs, negatives };
+    return { eventRows, ...pairs, negatives, ...(rowLimit === undefined ? {} : { rowLimit }) };
   }
 
   /** Returns sources, destinations and negatives, each at the time of its pair. */
-  roots({ src, dst, times, negatives }: Pairs): Roots {
+  roots({ src, dst, times, negatives, rowLimit }: Pairs): Roots {
     const count = src.length;
     const amount = count === 0 ? 0 : negatives.length / count;
     const nodes = new Int32Array(count * (2 + amount));
@@ -72,7 +76,7 @@ export class BatchMaker {
     at.set(times);
     at.set(times, count);
     for (let i = 0; i < count; i++) at.fill(times[i], 2 * count + i * amount, 2 * count + (i + 1) * amount);
-    return { nodes, times: at };
+    return { nodes, times: at, ...(rowLimit === undefined ? {} : { rowLimit }) };
   }
 
   /** Makes a batch with the current memory and mail. */
@@ -121,7 +125,12 @@ export class BatchMaker {
     const sources = new Int32Array(roots.nodes.length - count);
     sources.set(src);
     sources.set(repeat(src, count === 0 ? 0 : negatives.length / count), count);
-    const rows = encoder.encode(sources, roots.nodes.subarray(count), roots.times.subarray(count));
+    const rows = encoder.encode(
+      sources,
+      roots.nodes.subarray(count),
+      roots.times.subarray(count),
+      roots.rowLimit,
+    );
     return tensor(rows, { shape: [sources.length, PairEncoder.width] });
   }
 }

@@ -17,6 +17,11 @@ export interface TemporalBatch {
   readonly times: Float64Array;
   /** [B·q], those of event i from i·q on. */
   readonly negatives: Int32Array;
+  /**
+   * Only events in rows below this one are visible to the scores of the batch, in neighbours, pairs and any other state.
+   * Absent: each score sees the events before its own time.
+   */
+  readonly rowLimit?: number;
   /** The destinations of hop 0 are the roots. */
   readonly hops: readonly TemporalHop[];
   /** With `history` > 1: hops of every window, the latest window first; `hops` is the first of them. */

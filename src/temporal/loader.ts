@@ -46,6 +46,11 @@ export interface TemporalLoaderOptions extends BatchRowsOptions {
   readonly rows?: Int32Array;
   /** Past events of either end that are searched for the other; 0: batches carry no `pairFeatures`. */
   readonly pairDepth?: number;
+  /**
+   * When events become visible to the scores of later ones. 'moment' (default): as soon as time has passed, except in memory,
+   * which is read at the beginning of a batch. 'batch': after their batch, everywhere.
+   */
+  readonly cadence?: 'moment' | 'batch';
   /** Release the rows of a batch's state when the next batch is requested; they must not be used any more. Default false. */
   readonly recycle?: boolean;
 }
@@ -68,6 +73,7 @@ export class TemporalLoader implements TemporalBatches<TemporalBatch> {
       mailbox: true,
       rows: true,
       pairDepth: true,
+      cadence: true,
       recycle: true,
     });
     const [graph, partition] = stream instanceof TemporalGraph ? [stream, null] : [stream.graph, stream];
@@ -127,9 +133,17 @@ export class TemporalLoader implements TemporalBatches<TemporalBatch> {
 
   #prepare(rows: Int32Array, epoch: number): { readonly pairs: Pairs; readonly roots: Roots } {
     const negatives = this.#options.negatives?.draw(rows, { epoch }) ?? new Int32Array(0);
-    const pairs = this.#maker.pairs(rows, negatives);
+    const pairs = this.#maker.pairs(rows, negatives, rowLimitOf(this.#options, rows));
     return { pairs, roots: this.#maker.roots(pairs) };
   }
+}
+
+/** Returns the first row that a batch must not see beyond its times: with cadence 'batch' its own first row. */
+export function rowLimitOf(
+  { cadence = 'moment' }: Pick<TemporalLoaderOptions, 'cadence'>,
+  rows: Int32Array,
+): number | undefined {
+  return cadence === 'batch' && rows.length > 0 ? rows[0] : undefined;
 }
 
 function checkRows(rows: Int32Array, numEvents: number): Int32Array {

@@ -28,8 +28,13 @@ export class PairEncoder {
     this.depth = checkInteger('PairEncoder', 'depth', depth, 1);
   }
 
-  /** [n, width], row by row. */
-  encode(src: Int32Array, dst: Int32Array, times: Float64Array): Float32Array {
+  /** [n, width], row by row. @param rowLimit only events in rows below it are visible. */
+  encode(
+    src: Int32Array,
+    dst: Int32Array,
+    times: Float64Array,
+    rowLimit = Number.POSITIVE_INFINITY,
+  ): Float32Array {
     const { width } = PairEncoder;
     const out = new Float32Array(src.length * width);
     const moment = this.#graph.moment();
@@ -38,7 +43,7 @@ export class PairEncoder {
     for (let i = 0; i < src.length; i++) {
       if (times[i] !== of) {
         of = times[i];
-        cutoff = this.#graph.cutoff(of);
+        cutoff = Math.min(this.#graph.cutoff(of), rowLimit);
       }
       this.#side(moment, src[i], dst[i], of, cutoff, out, i * width);
       this.#side(moment, dst[i], src[i], of, cutoff, out, i * width + meetingWidth + activityWidth);

@@ -40,6 +40,7 @@ gnn: { arch: transformer_attention, dim_time: 6, dim_out: 8, pair_depth: 8 }`,
   edge_bank: 'model: { kind: edge_bank, window_share: 0.5 }',
   recency_popularity: 'model: recency_popularity',
   logistic_recency: 'model: { kind: logistic_recency }',
+  local_global: 'model: local_global',
 };
 const usual = ['general', 'evolve_gcn', 'gconv_lstm', 'edge_bank', 'logistic_recency'];
 const kinds = Object.keys(models).filter((kind) => isWide || usual.includes(kind));

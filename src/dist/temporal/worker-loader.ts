@@ -7,6 +7,7 @@ import type { TemporalGraph } from '../../graph/index.js';
 import { BatchMaker, range, type SampledPairs } from '../../temporal/batch-maker.js';
 import type { TemporalBatch, TemporalLoaderOptions } from '../../temporal/index.js';
 import { TemporalLoader } from '../../temporal/index.js';
+import { rowLimitOf } from '../../temporal/loader.js';
 import { disposeRows } from '../../temporal/mailbox/rows.js';
 import type { EventBatch, TemporalBatches } from '../../temporal/steps.js';
 import { checkOptionNames } from '../../util/option-names.js';
@@ -48,6 +49,7 @@ export class WorkerLoader implements TemporalBatches<WorkerBatch> {
       mailbox: true,
       rows: true,
       pairDepth: true,
+      cadence: true,
       recycle: true,
       comm: true,
       division: true,
@@ -103,7 +105,8 @@ export class WorkerLoader implements TemporalBatches<WorkerBatch> {
     const chunks = division.positions(eventRows, comm.rank).map(async (positions) => {
       if (positions.length === 0) return null;
       const rows = positions.map((i) => eventRows[i]);
-      const pairs = this.#maker.pairs(rows, negatives?.draw(rows, { epoch }) ?? new Int32Array(0));
+      const others = negatives?.draw(rows, { epoch }) ?? new Int32Array(0);
+      const pairs = this.#maker.pairs(rows, others, rowLimitOf(this.#options, eventRows));
       const roots = this.#maker.roots(pairs);
       return { pairs, roots, sample: await sampler.sampleAsync(roots, { epoch, step }) };
     });

@@ -1,13 +1,15 @@
 /**
  * Baselines as kinds of temporal models: a run goes through the training events once, then evaluates. An event is scored when
  * all events of earlier times have been observed and none of its own time, within a batch as well, so batches do not matter.
+ * Only in batches with a `rowLimit` an event is scored when the events of earlier batches have been observed.
  */
 import { Module } from '../../nn/index.js';
 import { expected, StateError } from '../../util/errors.js';
 import type { Settings, ValuesOf } from '../../util/settings.js';
 import type { TemporalBatch } from '../batch.js';
+import { CandidateIndex } from '../candidates.js';
 import { type TemporalModelKind, type TemporalPlace, temporalModelKind } from '../models/model-kind.js';
-import type { ScoredStep, ScoringSteps } from '../steps.js';
+import type { CandidateOptions, EventSlice, ScoredStep, ScoringSteps } from '../steps.js';
 import type { StateSnapshot, TemporalState } from '../temporal-state.js';
 import type { DurableBaseline } from './baseline.js';
 
@@ -69,7 +71,11 @@ class BaselineState implements TemporalState {
       throw new StateError(
         expected('baseline', `a time of at least ${this.#time}, which it has seen,`, 'an event', time),
       );
-    if (time === this.#time) return;
+    if (time > this.#time) this.observeAll();
+  }
+
+  /** Observes all pending events. */
+  observeAll(): void {
     for (const [i, src] of this.#src.entries()) this.baseline.observe(src, this.#dst[i], this.#time);
     this.#src = [];
     this.#dst = [];
@@ -114,6 +120,7 @@ class BaselineState implements TemporalState {
 
 class BaselineSteps implements ScoringSteps {
   readonly state: BaselineState;
+  #candidates: CandidateIndex | null = null;
 
   constructor(state: BaselineState) {
     this.state = state;
@@ -137,6 +144,23 @@ class BaselineSteps implements ScoringSteps {
 
   score(batch: TemporalBatch): ScoredStep {
     return this.#score(batch, false);
+  }
+
+  evaluateCandidates(events: EventSlice, { candidates, cadence = 'moment' }: CandidateOptions) {
+    const { baseline } = this.state;
+    if (this.#candidates?.nodes !== candidates) this.#candidates = new CandidateIndex(candidates);
+    const index = this.#candidates;
+    const count = candidates.length;
+    const positive = new Float64Array(events.src.length);
+    const all = new Float64Array(events.src.length * count);
+    const at = (i: number, src: number, dst: number, time: number): void => {
+      positive[i] = baseline.score(src, dst, time);
+      const out = all.subarray(i * count, (i + 1) * count);
+      if (baseline.scoreMany !== undefined) baseline.scoreMany(src, index, time, out);
+      else for (let k = 0; k < count; k++) out[k] = baseline.score(src, candidates[k], time);
+    };
+    this.#walk(cadence === 'batch' ? { ...events, rowLimit: 0 } : events, at);
+    return { positive, candidates: all };
   }
 
   observe(batch: TemporalBatch): void {
@@ -164,13 +188,19 @@ class BaselineSteps implements ScoringSteps {
 
   /** Visits each event at its time; with `commit` the event is added. */
   #walk(
-    { src, dst, times }: TemporalBatch,
+    { src, dst, times, rowLimit }: EventSlice & Pick<TemporalBatch, 'rowLimit'>,
     visit: (i: number, src: number, dst: number, time: number) => void,
     commit = true,
   ): void {
+    if (rowLimit !== undefined) {
+      this.state.observeAll();
+      for (let i = 0; i < src.length; i++) visit(i, src[i], dst[i], times[i]);
+    }
     for (let i = 0; i < src.length; i++) {
-      this.state.advance(times[i]);
-      visit(i, src[i], dst[i], times[i]);
+      if (rowLimit === undefined) {
+        this.state.advance(times[i]);
+        visit(i, src[i], dst[i], times[i]);
+      }
       if (commit) this.state.take(src[i], dst[i], times[i]);
     }
   }

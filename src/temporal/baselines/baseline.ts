@@ -1,3 +1,4 @@
+import type { CandidateIndex } from '../candidates.js';
 import type { StateSnapshot } from '../temporal-state.js';
 
 /**
@@ -12,6 +13,8 @@ export interface TemporalBaseline {
   observe(src: number, dst: number, time: number): void;
   /** Scores a pair: higher is likelier; only the order has a meaning. */
   score(src: number, dst: number, time: number): number;
+  /** Writes the scores of a source with all candidates into `out`: those that `score` returns, in less time. */
+  scoreMany?(src: number, candidates: CandidateIndex, time: number, out: Float64Array): void;
   /** Fits one training example, before it is observed: label 1 for an event, 0 for a negative. */
   learn?(src: number, dst: number, time: number, label: number): void;
 }

@@ -5,7 +5,7 @@
 import { checkInteger, expected, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import { type EventStream, type StreamSplit, streamSplits } from '../event-stream.js';
-import { LinkMetrics, type LinkMetricValues } from '../metrics/link-metrics.js';
+import { LinkMetrics, type LinkMetricsOptions, type LinkMetricValues } from '../metrics/link-metrics.js';
 import type { TemporalNegatives } from '../negatives/temporal-negatives.js';
 import type { TemporalBaseline } from './baseline.js';
 
@@ -21,6 +21,8 @@ export interface EvaluateBaselineOptions {
   readonly batchSize?: number;
   /** Score every this many events of the split (default 1: all of them); all are observed. */
   readonly every?: number;
+  /** The metrics to compute. Default: all. */
+  readonly metrics?: LinkMetricsOptions;
   /** Whether an event has a node that training never saw, by event row. */
   readonly isNew?: ArrayLike<number | boolean>;
 }
@@ -45,6 +47,7 @@ export function evaluateBaseline(
     batchSize: true,
     isNew: true,
     every: true,
+    metrics: true,
   });
   const { negatives, split = 'test', batchSize = 200, isNew } = options;
   const numEvents = stream.src.length;
@@ -60,7 +63,7 @@ export function evaluateBaseline(
   const run = new BaselineRun(baseline, stream, negatives);
   run.learn(0, Math.min(trainEnd, begin));
   run.advance(begin);
-  const metrics = new LinkMetrics();
+  const metrics = new LinkMetrics(options.metrics);
   for (let from = begin; from < end; from += batchSize) {
     const to = Math.min(from + batchSize, end);
     const rows = rowsFrom(from + ((every - ((from - begin) % every)) % every), to, every);
@@ -136,6 +139,7 @@ class BaselineRun {
       for (let k = i * amount; k < (i + 1) * amount; k++)
         negative[k] = this.#baseline.score(src[row], others[k], time[row]);
     }
+    for (const at of this.#negatives.ignored(rows)) negative[at] = Number.NEGATIVE_INFINITY;
     return { positive, negative };
   }
 }

@@ -54,6 +54,11 @@ export class MeetingHistory {
     return this.#pairs.get(src)?.get(dst);
   }
 
+  /** Returns the destinations that a source met. */
+  metBy(src: number): Iterable<number> {
+    return this.#pairs.get(src)?.keys() ?? [];
+  }
+
   source(node: number): NodePast | undefined {
     return this.#sources.get(node);
   }

@@ -8,6 +8,7 @@
 import { checkNumber, expected, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import { number } from '../../util/settings.js';
+import type { CandidateIndex } from '../candidates.js';
 import type { EventStream } from '../event-stream.js';
 import type { StateSnapshot } from '../temporal-state.js';
 import type { DurableBaseline } from './baseline.js';
@@ -56,9 +57,29 @@ export class RecencyPopularity implements DurableBaseline {
     const there = this.#history.pair(src, dst)?.last ?? -Infinity;
     const back = this.#history.pair(dst, src)?.last ?? -Infinity;
     const last = Math.max(there, back);
-    if (last > -Infinity) return 1 + 1 / (1 + (time - last) / this.#scale);
+    if (last > -Infinity) return this.#met(last, time);
     const popularity = this.#history.faded(this.#history.destination(dst), time, 0);
     return popularity / (1 + popularity);
+  }
+
+  scoreMany(src: number, candidates: CandidateIndex, time: number, out: Float64Array): void {
+    const { nodes } = candidates;
+    for (let k = 0; k < nodes.length; k++) {
+      const back = this.#history.pair(nodes[k], src)?.last;
+      if (back !== undefined) out[k] = this.#met(back, time);
+      else {
+        const popularity = this.#history.faded(this.#history.destination(nodes[k]), time, 0);
+        out[k] = popularity / (1 + popularity);
+      }
+    }
+    for (const dst of this.#history.metBy(src)) {
+      const at = candidates.position(dst);
+      if (at >= 0) out[at] = this.score(src, dst, time);
+    }
+  }
+
+  #met(last: number, time: number): number {
+    return 1 + 1 / (1 + (time - last) / this.#scale);
   }
 
   get bytes(): number {

@@ -1,5 +1,6 @@
 /** The built-in kinds of temporal models; add a new one here. */
 import { edgeBankKind } from '../baselines/edge-bank.js';
+import { localGlobalKind } from '../baselines/local-global.js';
 import { logisticRecencyKind, recencyPopularityKind } from '../baselines/recency-popularity.js';
 import { evolveGcnKind } from '../snapshots/evolve-gcn.js';
 import { gconvGruKind, gconvLstmKind } from '../snapshots/gcrn.js';
@@ -16,4 +17,5 @@ export const builtInKinds: readonly TemporalModelKind[] = [
   edgeBankKind,
   recencyPopularityKind,
   logisticRecencyKind,
+  localGlobalKind,
 ];

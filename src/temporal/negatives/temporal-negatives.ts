@@ -6,7 +6,8 @@
  * replacement, from a pool of destinations); `historical` and `inductive` after Poursafaei et al., "Towards better
  * evaluation for dynamic link prediction" (NeurIPS 2022), here per source: destinations it met before the event, for
  * `inductive` only pairs that training never saw; `tgb` as the files of the Temporal Graph Benchmark (NeurIPS 2023);
- * `all`: every other destination. Results under different strategies are not comparable.
+ * `all`: every other destination. Every event has the same number of negatives: with `all`, the event's own destination is in
+ * the place of a destination that the source meets at the same time, and `ignored` lists these places. Results under different strategies are not comparable.
  */
 import { checkInteger, checkNumber, expected, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
@@ -162,6 +163,7 @@ export class TemporalNegatives {
 
   #others(row: number, out: Int32Array, at: number): void {
     const own = this.#stream.dst[row];
+    this.#barPositives(this.#index(), this.#stream.src[row], row);
     let next = at;
     for (const node of this.pool) {
       if (node === own) continue;
@@ -169,8 +171,28 @@ export class TemporalNegatives {
       if (next === at + this.amount) {
         throw new ValueError(expected(name, `destination ${own} of event row ${row}`, 'pool', 'other nodes'));
       }
-      out[next++] = node;
+      out[next++] = this.#barred[node] === this.#stamp ? own : node;
     }
+  }
+
+  /** Returns the places of `drawFor` that hold no negative: with 'all', those of other positives of the same time. */
+  ignored(rows: Int32Array): Int32Array {
+    if (this.strategy !== 'all' || !this.#avoid) return new Int32Array(0);
+    const found: number[] = [];
+    const history = this.#index();
+    for (let i = 0; i < rows.length; i++) {
+      const own = this.#stream.dst[rows[i]];
+      const others = new Set<number>();
+      history.forEachPositive(this.#stream.src[rows[i]], rows[i], (node) => {
+        if (node !== own) others.add(node);
+      });
+      for (const node of others) {
+        const at = positionOf(this.pool, node);
+        // The event's own destination is left out of the list.
+        if (at >= 0) found.push(i * this.amount + at - (own < node ? 1 : 0));
+      }
+    }
+    return Int32Array.from(found).sort();
   }
 
   #drawFreely(row: number, pool: Int32Array, out: Int32Array, at: number): void {
@@ -274,4 +296,15 @@ export class TemporalNegatives {
     for (const node of list) if (this.#barred[node] !== this.#stamp) this.#scratch[count++] = node;
     return this.#scratch.subarray(0, count);
   }
+}
+
+/** Returns the position of a number in an ascending list; −1 if it is not there. */
+function positionOf(list: Int32Array, wanted: number): number {
+  let low = 0;
+  for (let high = list.length; low < high; ) {
+    const middle = (low + high) >>> 1;
+    if (list[middle] < wanted) low = middle + 1;
+    else high = middle;
+  }
+  return list[low] === wanted ? low : -1;
 }

@@ -382,7 +382,7 @@ export class RunSession {
     const outcome = {
       directory: this.#run.path,
       epochs,
-      ...(best === null ? {} : { best }),
+      ...(best === null ? {} : { best: { ...best, metric: this.#metric(task) } }),
       validation,
       test,
       ...Object.fromEntries(Object.entries(test).map(([name, value]) => [`test.${name}`, value])),

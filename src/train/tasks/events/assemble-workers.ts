@@ -27,7 +27,7 @@ import { partitionTemporal } from '../../../temporal/partition/partition-tempora
 import { ConfigError, expected, InternalError, markCollective } from '../../../util/errors.js';
 import { defaultDistributed } from '../../config/schema-distributed.js';
 import type { DistributedConfig } from '../../config/types.js';
-import { createComponents, runtimeOptions, type TemporalAssembly } from './assemble.js';
+import { createComponents, frozenLoaders, runtimeOptions, type TemporalAssembly } from './assemble.js';
 import type { OpenedStream } from './open-stream.js';
 import type { TemporalRunConfig } from './run-config.js';
 
@@ -44,12 +44,13 @@ export function assembleWorkers(
   { comm }: WorkerGroup,
 ): TemporalAssembly<WorkerBatch> {
   const divided = divideWork(config, stream, comm);
-  const { made, mailbox, optimizer, loaderOptions } = createComponents(config, stream, divided.store);
+  const components = createComponents(config, stream, divided.store);
+  const { made, mailbox, optimizer, loaderOptions, ignored } = components;
   if ('steps' in made) throw new InternalError(`workers for a model of kind ${config.model.kind}`);
   const { model, state } = made;
   const mail = state instanceof MailboxState ? state.mailOptions : {};
-  const loader = (split: StreamSplit | null): WorkerLoader => {
-    const { graph, ...options } = loaderOptions(split);
+  const loader = (split: StreamSplit | null, frozen?: boolean): WorkerLoader => {
+    const { graph, ...options } = loaderOptions(split, frozen);
     return new WorkerLoader(graph, {
       ...options,
       comm,
@@ -64,6 +65,9 @@ export function assembleWorkers(
     }),
     loaders: { train: loader('train'), validation: loader('validation'), test: loader('test') },
     wholeStream: loader(null),
+    frozen: frozenLoaders(config, loader),
+    ranking: null,
+    ignored,
   };
 }
 

@@ -4,7 +4,6 @@ import { Adam, type Module } from '../../../nn/index.js';
 import { TemporalNeighborSampler } from '../../../sample/index.js';
 import type { StreamSplit } from '../../../temporal/event-stream.js';
 import {
-  type NegativeStrategy,
   type SharedMailBox,
   type TemporalBatch,
   TemporalLoader,
@@ -19,8 +18,13 @@ import type { BatchNeeds, MadeTemporalModel } from '../../../temporal/models/mod
 import type { EventBatch, ScoringSteps, TemporalBatches, TemporalSteps } from '../../../temporal/steps.js';
 import { manualSeed } from '../../../tensor/index.js';
 import { StateError } from '../../../util/errors.js';
+import type { HeldOut } from '../../task.js';
+import { evaluationPlan } from './evaluation.js';
+import { type EvaluationNegatives, ListedNegatives } from './listed-negatives.js';
 import { modelContext, requiredKind } from './model-kind.js';
 import type { OpenedStream } from './open-stream.js';
+import { destinationPool } from './protocol.js';
+import { type EventRanking, eventRanking } from './rank-events.js';
 import type { TemporalRunConfig } from './run-config.js';
 
 /** A checkpoint is one file of at most 4 GiB; the rest is for parameters. */
@@ -40,6 +44,12 @@ export interface TemporalAssembly<B extends EventBatch = EventBatch> {
   readonly loaders: Readonly<Record<StreamSplit, TemporalBatches<B>>>;
   /** The whole stream, without negatives. */
   readonly wholeStream: TemporalBatches<B>;
+  /** With `evaluation.cadence: both`, the same splits with cadence batch; otherwise null. */
+  readonly frozen: Readonly<Record<HeldOut, TemporalBatches<B>>> | null;
+  /** Ranks events without scores of negatives, where the model and the metrics allow it. */
+  readonly ranking: EventRanking | null;
+  /** Returns the places in the negatives of some events that hold no negative. */
+  ignored(eventRows: Int32Array): Int32Array;
 }
 
 /** The assembly of a run in a single process. */
@@ -49,18 +59,31 @@ export interface PlainAssembly extends TemporalAssembly<TemporalBatch> {
 }
 
 export function assembleTemporal(config: TemporalRunConfig, stream: OpenedStream): PlainAssembly {
-  const { made, mailbox, optimizer, loaderOptions } = createComponents(config, stream);
-  const loader = (split: StreamSplit | null): TemporalLoader => {
-    const { graph, ...options } = loaderOptions(split);
+  const components = createComponents(config, stream);
+  const { made, mailbox, optimizer, loaderOptions, ignored } = components;
+  const loader = (split: StreamSplit | null, frozen?: boolean): TemporalLoader => {
+    const { graph, ...options } = loaderOptions(split, frozen);
     return new TemporalLoader(graph, options);
   };
   const { model, state, needs } = made;
+  const runtime = stepsOf(config, made, optimizer);
   return {
-    ...{ model, state, needs, mailbox, optimizer },
-    runtime: stepsOf(config, made, optimizer),
+    ...{ model, state, needs, mailbox, optimizer, runtime },
+    ranking: eventRanking(config, stream, components, runtime),
     loaders: { train: loader('train'), validation: loader('validation'), test: loader('test') },
     wholeStream: loader(null),
+    frozen: frozenLoaders(config, loader),
+    ignored,
   };
+}
+
+/** Returns the loaders of the second cadence, if there are two. */
+export function frozenLoaders<L>(
+  { evaluation }: TemporalRunConfig,
+  loader: (split: HeldOut, frozen: boolean) => L,
+): Readonly<Record<HeldOut, L>> | null {
+  if (evaluation.cadence !== 'both') return null;
+  return { validation: loader('validation', true), test: loader('test', true) };
 }
 
 function stepsOf(config: TemporalRunConfig, made: MadeTemporalModel, optimizer: Adam | null): ScoringSteps {
@@ -78,8 +101,13 @@ export interface AssemblyComponents {
   readonly made: MadeTemporalModel;
   readonly mailbox: SharedMailBox | null;
   readonly optimizer: Adam | null;
-  /** Returns the loader options of a split, or of the whole stream for null. */
-  loaderOptions(split: StreamSplit | null): TemporalLoaderOptions & { readonly graph: TemporalGraph };
+  /** Returns the loader options of a split, or of the whole stream for null; `frozen`: with cadence batch. */
+  loaderOptions(
+    split: StreamSplit | null,
+    frozen?: boolean,
+  ): TemporalLoaderOptions & { readonly graph: TemporalGraph };
+  /** See `TemporalAssembly`. */
+  ignored(eventRows: Int32Array): Int32Array;
 }
 
 /** @param store creates the store of node memory and mail; default: in this process. */
@@ -96,11 +124,13 @@ export function createComponents(
   });
   checkStateSize(made.state, stream.graph);
   const parameters = made.model.parameters();
+  const negatives = evaluationNegatives(config, stream);
   return {
     made,
     mailbox: made.state instanceof MailboxState ? made.state.mailbox : null,
     optimizer: parameters.length === 0 ? null : new Adam(parameters, { lr: model.train.lr }),
-    loaderOptions: loaderOptionsOf(config, stream, made.needs),
+    loaderOptions: loaderOptionsOf(config, stream, made.needs, negatives),
+    ignored: (rows) => negatives.ignored(rows),
   };
 }
 
@@ -120,30 +150,44 @@ function checkStateSize(state: TemporalState | null, graph: TemporalGraph): void
   );
 }
 
+/** The negatives of evaluation; those of the benchmark without an amount are all destinations. */
+export function evaluationNegatives(
+  config: TemporalRunConfig,
+  { graph, split, data, negatives: listed }: OpenedStream,
+): EvaluationNegatives {
+  const { negatives } = config.evaluation;
+  if (negatives === 'file') return new ListedNegatives(graph, listed);
+  const { amount } = evaluationPlan(config);
+  return new TemporalNegatives(graph, {
+    strategy: amount === 'all' ? 'all' : negatives,
+    seed: config.training.random_seed,
+    pool: destinationPool(config, data),
+    trainEnd: split.trainEnd,
+    ...(typeof amount === 'number' ? { amount } : {}),
+  });
+}
+
 function loaderOptionsOf(
   config: TemporalRunConfig,
   stream: OpenedStream,
   needs: BatchNeeds,
+  forEvaluation: EvaluationNegatives,
 ): AssemblyComponents['loaderOptions'] {
   const { model, training, evaluation } = config;
   const { graph, trainGraph, rows, split } = stream;
   const seed = training.random_seed;
-  const negatives = (strategy: NegativeStrategy, amount: number, pool: Int32Array): TemporalNegatives =>
-    new TemporalNegatives(graph, {
-      ...{ strategy, seed, pool, trainEnd: split.trainEnd },
-      ...(strategy === 'all' ? {} : { amount }),
-    });
   // Training negatives exclude destinations that occur later or are held out.
-  const trainDestinations = rows.train.map((row) => graph.dst[row]);
-  const forTraining = negatives('random', training.negatives, trainDestinations);
-  const forEvaluation = negatives(evaluation.negatives, evaluation.amount, stream.data.dstPool);
+  const forTraining = new TemporalNegatives(graph, {
+    ...{ strategy: 'random', amount: training.negatives, seed, trainEnd: split.trainEnd },
+    pool: rows.train.map((row) => graph.dst[row]),
+  });
   const { train } = model;
   const { mailbox = null, windowOf, pairDepth = 0 } = needs;
   const common = {
     ...{ mailbox, tieGroups: training.tie_groups, recycle: true },
     ...(windowOf === undefined ? {} : { windowOf }),
   };
-  return (name) => {
+  return (name, frozen = evaluation.cadence === 'batch') => {
     if (name === null)
       return { ...common, graph, sampler: samplerOf(config, needs, graph), batchSize: train.batch_size };
     const source = name === 'train' ? forTraining : forEvaluation;
@@ -159,11 +203,17 @@ function loaderOptionsOf(
       },
       rows: rows[name],
       batchSize: name === 'train' ? train.batch_size : evalSize,
+      ...(name !== 'train' && frozen ? frozenBatches(config) : {}),
       chunks: name === 'train' ? train.reorder : 1,
       pairDepth,
       seed,
     };
   };
+}
+
+/** The benchmark counts the events of a batch and divides those of one time. */
+function frozenBatches({ protocol, training }: TemporalRunConfig) {
+  return { cadence: 'batch', tieGroups: protocol !== 'tgb' && training.tie_groups } as const;
 }
 
 /** Returns the sampler that a model needs, for a given stream. */

@@ -6,6 +6,7 @@
 import { StateError } from '../../../util/errors.js';
 import type { Metrics } from '../../task.js';
 import { evaluateEvents } from './evaluate-events.js';
+import { evaluationPlan } from './evaluation.js';
 import type { EventState } from './event-task.js';
 import type { OpenedEventRun } from './open-event-run.js';
 
@@ -16,7 +17,7 @@ export interface EvaluatedRun {
 }
 
 export async function evaluateEventRun(
-  { parts, stream, record }: OpenedEventRun,
+  { parts, stream, record, config }: OpenedEventRun,
   split: 'validation' | 'test',
   onProgress?: (done: number, total: number) => void,
 ): Promise<EvaluatedRun> {
@@ -32,5 +33,9 @@ export async function evaluateEventRun(
     for (const earlier of split === 'test' ? (['train', 'validation'] as const) : (['train'] as const))
       for await (const batch of loaders[earlier].epoch(0)) runtime.observe(batch);
   }
-  return { metrics: await evaluateEvents(parts, split, stream.split.isNew, onProgress), replayed };
+  const metrics = await evaluateEvents(parts, split, {
+    ...{ isNew: stream.split.isNew, metrics: evaluationPlan(config).metrics },
+    ...(onProgress && { onProgress }),
+  });
+  return { metrics, replayed };
 }

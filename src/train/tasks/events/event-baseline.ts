@@ -2,6 +2,8 @@
 import { halfLivesOf } from '../../../temporal/baselines/recency-popularity.js';
 import { evaluateBaseline, RecencyPopularity, TemporalNegatives } from '../../../temporal/index.js';
 import type { Baseline, HeldOut } from '../../task.js';
+import { evaluationNegatives } from './assemble.js';
+import { evaluationPlan } from './evaluation.js';
 import { requiredKind } from './model-kind.js';
 import type { OpenedStream } from './open-stream.js';
 import type { TemporalRunConfig } from './run-config.js';
@@ -12,18 +14,16 @@ const mostScored = 1_000_000;
 /** Returns the metrics of the baseline on the events and negatives of the evaluation; none if the model is a baseline. */
 export function eventBaselines(config: TemporalRunConfig, stream: OpenedStream, split: HeldOut): Baseline[] {
   if (requiredKind('train', config).learns === false) return [];
-  const { graph, data, rows } = stream;
+  const { graph, rows } = stream;
   const { trainEnd, validationEnd, isNew } = stream.split;
-  const { negatives: strategy, amount, batch_size: size } = config.evaluation;
-  const negatives = new TemporalNegatives(graph, {
-    ...{ strategy, seed: config.training.random_seed, pool: data.dstPool, trainEnd },
-    ...(strategy === 'all' ? {} : { amount }),
-  });
+  const { batch_size: size } = config.evaluation;
+  const negatives = evaluationNegatives(config, stream);
+  if (!(negatives instanceof TemporalNegatives)) return [];
   const events = rows[split].length;
   const every = Math.max(1, Math.ceil((events * (1 + negatives.amount)) / mostScored));
   const baseline = new RecencyPopularity({ halfLives: halfLivesOf(graph, trainEnd).slice(0, 1) });
   const metrics = evaluateBaseline(baseline, graph, {
-    ...{ negatives, trainEnd, validationEnd, split, isNew, every },
+    ...{ negatives, trainEnd, validationEnd, split, isNew, every, metrics: evaluationPlan(config).metrics },
     batchSize: size === -1 ? config.model.train.batch_size : size,
   });
   return [{ name: 'recency', metrics, ...(every === 1 ? {} : { items: Math.ceil(events / every) }) }];

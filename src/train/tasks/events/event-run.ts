@@ -9,11 +9,12 @@ import type { HeldOut } from '../../task.js';
 import { assembleTemporal } from './assemble.js';
 import { assembleWorkers, checkChunks } from './assemble-workers.js';
 import { checkEventRecord, eventIdentity } from './check-record.js';
+import { evaluatedBy, evaluationPlan, hasRanks } from './evaluation.js';
 import { eventBaselines } from './event-baseline.js';
 import { EventTask } from './event-task.js';
 import { checkAbilities, checkModelOptions, epochsOf, withPlugin } from './model-kind.js';
 import { type OpenedStream, openStream } from './open-stream.js';
-import { hasRanks, renderTemporalConfig, type TemporalRunConfig } from './run-config.js';
+import { renderTemporalConfig, type TemporalRunConfig } from './run-config.js';
 import { checkLabels, trainRunLabels } from './run-labels.js';
 import { streamWarnings } from './stream-warnings.js';
 
@@ -59,7 +60,7 @@ function eventPlan(config: TemporalRunConfig, stream: OpenedStream, group: Worke
     seedKey: 'training.random_seed',
     epochs: epochsOf(config),
     identity: eventIdentity(config, stream),
-    evaluatedBy: JSON.stringify({ negatives: evaluation.negatives, amount: evaluation.amount }),
+    evaluatedBy: evaluatedBy(config),
     fit: {
       evaluateEvery: evaluation.epochs_per_eval,
       ...(patience === -1 ? {} : { patience }),
@@ -71,19 +72,29 @@ function eventPlan(config: TemporalRunConfig, stream: OpenedStream, group: Worke
     epochCheckpoints: () => (checkpoint.minutes > 0 || checkpoint.interval_batches > 0 ? ['last'] : []),
     check: (folder, record) => checkEventRecord(folder, record, config, stream),
     open: async (_record, timings) => {
-      const { isNew } = stream.split;
-      const common = { isNew, timings, baselines: (split: HeldOut) => eventBaselines(config, stream, split) };
+      const { metric, metrics } = evaluationPlan(config);
+      const options = {
+        ...{ isNew: stream.split.isNew, metric, metrics, timings },
+        baselines: (split: HeldOut) => eventBaselines(config, stream, split),
+      };
       return group.onEveryRank(() =>
         config.distributed === null
-          ? new EventTask({ parts: assembleTemporal(config, stream), ...common })
-          : new EventTask({ parts: assembleWorkers(config, stream, group), ...common }),
+          ? new EventTask({ parts: assembleTemporal(config, stream), ...options })
+          : new EventTask({ parts: assembleWorkers(config, stream, group), ...options }),
       );
     },
-    shown: () => ['ap', 'auc', ...(hasRanks(config) ? ['mrr'] : []), 'new_node_ap', 'new_node_auc'],
+    shown: () => shownMetrics(config),
     ...(config.labels.epochs === 0
       ? {}
       : { finish: (context) => learnLabels(config, stream, group, context) }),
   };
+}
+
+/** The metrics that are printed; the files of the run have all. */
+function shownMetrics(config: TemporalRunConfig): string[] {
+  const { metric } = evaluationPlan(config);
+  const ranks = hasRanks(config) ? ['mrr', 'frozen_mrr'] : [];
+  return [...new Set(['ap', 'auc', ...ranks, metric, 'new_node_ap', 'new_node_auc'])];
 }
 
 async function learnLabels(
@@ -122,9 +133,14 @@ async function openOnEveryRank(config: TemporalRunConfig, group: WorkerGroup): P
 
 /** Returns the configuration with absolute paths, so that it can be read from any working directory. */
 function withAbsolutePaths(
-  { dataset, storage, ...rest }: TemporalRunConfig,
+  { dataset, storage, evaluation, ...rest }: TemporalRunConfig,
   directory: string,
 ): TemporalRunConfig {
-  const path = dataset.path === '' ? '' : resolve(dataset.path);
-  return { ...rest, dataset: { ...dataset, path }, storage: { ...storage, model_dir: directory } };
+  const absolute = (path: string): string => (path === '' ? '' : resolve(path));
+  return {
+    ...rest,
+    dataset: { ...dataset, path: absolute(dataset.path) },
+    evaluation: { ...evaluation, negatives_path: absolute(evaluation.negatives_path) },
+    storage: { ...storage, model_dir: directory },
+  };
 }

@@ -3,6 +3,7 @@
  * on the same timeline. Node memory is reset only at the beginning of an epoch.
  */
 
+import type { LinkMetricsOptions } from '../../../temporal/index.js';
 import type { EventBatch, TemporalBatches } from '../../../temporal/steps.js';
 import type { StateSnapshot } from '../../../temporal/temporal-state.js';
 import { type Tensor, tensor } from '../../../tensor/index.js';
@@ -37,6 +38,10 @@ export interface EventTaskOptions<B extends EventBatch> {
   readonly parts: TemporalAssembly<B>;
   /** For each event, whether one of its nodes was never seen in training. */
   readonly isNew: Uint8Array;
+  /** The metric of the best epoch and of early stopping. Default: ap. */
+  readonly metric?: string;
+  /** The metrics to compute. Default: all. */
+  readonly metrics?: LinkMetricsOptions;
   readonly timings?: Pick<StageTimings, 'time'>;
   /** Evaluates baselines on a split. Default: there are none. */
   readonly baselines?: (split: HeldOut) => readonly Baseline[];
@@ -49,16 +54,22 @@ export class EventTask<B extends EventBatch = EventBatch> implements Task<B> {
   readonly parts: TemporalAssembly<B>;
   readonly batches: Readonly<Record<SplitName, Batches<B>>>;
   readonly #isNew: Uint8Array;
+  readonly #metrics: LinkMetricsOptions;
   readonly #timings: Pick<StageTimings, 'time'>;
   readonly #baselines: (split: HeldOut) => readonly Baseline[];
   #stage: EventStage = 'training';
 
   constructor(options: EventTaskOptions<B>) {
-    checkOptionNames('EventTask', options, { parts: true, isNew: true, timings: true, baselines: true });
+    checkOptionNames('EventTask', options, {
+      ...{ parts: true, isNew: true, timings: true, baselines: true },
+      ...{ metric: true, metrics: true },
+    });
     const { parts, isNew, timings = noTimings, baselines = () => [] } = options;
+    const { metric = 'ap', metrics = {} } = options;
     this.parts = parts;
-    this.headline = 'ap';
+    this.headline = metric;
     this.#isNew = isNew;
+    this.#metrics = metrics;
     this.#timings = timings;
     this.#baselines = baselines;
     const { train, validation, test } = parts.loaders;
@@ -90,7 +101,8 @@ export class EventTask<B extends EventBatch = EventBatch> implements Task<B> {
 
   async evaluate(split: HeldOut, onProgress?: (done: number, total: number) => void): Promise<Metrics> {
     const empty = this.batches[split].numItems === 0;
-    const metrics = empty ? {} : await evaluateEvents(this.parts, split, this.#isNew, onProgress);
+    const options = { isNew: this.#isNew, metrics: this.#metrics, ...(onProgress && { onProgress }) };
+    const metrics = empty ? {} : await evaluateEvents(this.parts, split, options);
     this.#stage = split === 'test' ? 'finished' : 'validated';
     return metrics;
   }

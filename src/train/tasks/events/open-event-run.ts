@@ -7,6 +7,7 @@ import { Checkpoints } from '../../run/checkpoint.js';
 import { type RunRecord, readRecord } from '../../run/run-record.js';
 import { assembleTemporal, type PlainAssembly, samplerOf } from './assemble.js';
 import { checkEventRecord } from './check-record.js';
+import { evaluationPlan } from './evaluation.js';
 import { eventBaselines } from './event-baseline.js';
 import { type EventState, EventTask } from './event-task.js';
 import { withPlugin } from './model-kind.js';
@@ -31,8 +32,9 @@ export async function openEventRun(found: FoundEventRun, command = 'openRun'): P
   const config = withPlugin(command, found.config);
   const stream = await openStream(config);
   const parts = assembleTemporal(config, stream);
+  const { metric, metrics } = evaluationPlan(config);
   const task = new EventTask({
-    ...{ parts, isNew: stream.split.isNew },
+    ...{ parts, isNew: stream.split.isNew, metric, metrics },
     baselines: (split) => eventBaselines(config, stream, split),
   });
   // Checked before restoring: with memory of another stream, restoring would only report a wrong size.

@@ -5,6 +5,7 @@ import {
   readTemporal,
   type TemporalData,
   type TemporalDatasetName,
+  type TgbNegatives,
 } from '../../../data/index.js';
 import type { EventArrays } from '../../../data/temporal/temporal-data.js';
 import { splitByTime, TemporalGraph, type TemporalSplit } from '../../../graph/index.js';
@@ -12,6 +13,7 @@ import { kernels } from '../../../native/index.js';
 import { randn } from '../../../tensor/index.js';
 import { StateError } from '../../../util/errors.js';
 import { Random } from '../../../util/philox.js';
+import { readListedNegatives } from './listed-negatives.js';
 import type { TemporalRunSections } from './schema.js';
 import { streamOptions } from './stream-options.js';
 
@@ -22,6 +24,8 @@ export interface OpenedStream {
   readonly trainGraph: TemporalGraph;
   readonly split: TemporalSplit;
   readonly rows: { readonly train: Int32Array; readonly validation: Int32Array; readonly test: Int32Array };
+  /** The negatives of files; empty if none are given. */
+  readonly negatives: readonly TgbNegatives[];
   /** A description with checksums that identifies the stream and its splits. */
   readonly fingerprint: string;
 }
@@ -65,7 +69,8 @@ export async function openStream(config: TemporalRunSections): Promise<OpenedStr
       `train: expected events to train on, got none of ${graph.numEvents} before quantile ${train_share} of the event times. Raise dataset.train_share or lower dataset.new_node_share.`,
     );
   const trainGraph = kept.every((flag) => flag === 1) ? graph : graph.where(kept);
-  return { data, graph, trainGraph, split, rows, fingerprint: fingerprint(graph, split) };
+  const negatives = await readListedNegatives(config.evaluation.negatives_path);
+  return { data, graph, trainGraph, split, rows, negatives, fingerprint: fingerprint(graph, split) };
 }
 
 /** The random stream of these draws, separate from others with the same seed. */

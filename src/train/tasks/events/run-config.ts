@@ -19,7 +19,9 @@ import {
 } from '../../config/config-file.js';
 import { applyOverrides, checkOverrides, parseOverride } from '../../config/overrides.js';
 import { type PluginRecord, readPluginRecords } from '../../config/plugin-record.js';
+import { evaluationProblems, evaluationWarnings } from './evaluation.js';
 import { type ModelChoice, readModel, renderModel } from './model-section.js';
+import { withProtocol } from './protocol.js';
 import type { TemporalRunSections } from './schema.js';
 import { temporalRunSchema } from './schema.js';
 
@@ -27,7 +29,15 @@ import { temporalRunSchema } from './schema.js';
 const modelSections = ['sampling', 'memory', 'gnn', 'train'] as const;
 /** Sections for the kind of model and the plugin that registered it. */
 const kindSections = ['model', 'plugins'] as const;
-const ownSections = ['dataset', 'training', 'evaluation', 'labels', 'storage', 'distributed'] as const;
+const ownSections = [
+  'protocol',
+  'dataset',
+  'training',
+  'evaluation',
+  'labels',
+  'storage',
+  'distributed',
+] as const;
 
 export interface TemporalRunConfig extends TemporalRunSections {
   readonly model: ModelChoice;
@@ -69,7 +79,7 @@ export function resolveTemporalConfig(
     throw new ConfigError(
       `config: expected the sections sampling, memory, gnn and train for the configuration, got ${Array.isArray(values) ? 'a list' : typeof values}.`,
     );
-  const tree = applyOverrides(unwrapSections(values), overrides.map(parseOverride));
+  const tree = withProtocol(applyOverrides(unwrapSections(values), overrides.map(parseOverride)));
   const select = (names: readonly string[], inside: boolean): Tree =>
     Object.fromEntries(Object.entries(tree).filter(([name]) => names.includes(name) === inside));
   const file = select(modelSections, true);
@@ -80,20 +90,9 @@ export function resolveTemporalConfig(
   if (problems.length > 0 || sections.data === null || read.model === null)
     throw configError(problems, { ...origin, lineOf: (key) => origin.lineOf(keyInFile(values, key)) });
   const { model } = read;
-  const warnings = [...read.warnings, ...warnAboutEvaluation(sections.data)];
+  const warnings = [...read.warnings, ...evaluationWarnings(sections.data)];
   const modelFile = model.sections === null ? renderModel(model) : file;
   return { config: { ...sections.data, model, modelFile, plugins: plugins.data }, warnings };
-}
-
-/** Returns a warning if `evaluation.amount` has no effect. */
-function warnAboutEvaluation({ evaluation }: TemporalRunSections): string[] {
-  if (evaluation.negatives !== 'all' || evaluation.amount === 1) return [];
-  return ['evaluation.amount: has no effect, evaluation.negatives is all, which takes every destination.'];
-}
-
-/** Returns whether events are ranked against more than one negative destination. */
-export function hasRanks({ evaluation }: TemporalRunSections): boolean {
-  return evaluation.negatives === 'all' || evaluation.amount > 1;
 }
 
 interface Checked<T> {
@@ -123,6 +122,7 @@ function parseRunSections(own: Tree): Checked<TemporalRunSections> {
       key: 'dataset',
       message: `expected a name or a path for dataset, got ${name === '' ? 'neither' : 'both'}. Write dataset: wikipedia, or dataset: { path: events.csv }.`,
     });
+  problems.push(...evaluationProblems(parsed.data));
   return { data: parsed.data, problems };
 }
 

@@ -16,6 +16,7 @@ import {
   type ReadonlyOutput,
   section,
   text,
+  withExpected,
 } from '../../../util/schema/fields.js';
 import { distributedSection } from '../../config/schema-distributed.js';
 
@@ -41,7 +42,7 @@ const dataset = z.preprocess(
     name: field(text('the name of a dataset'), '', 'wikipedia, collegemsg, mathoverflow; or give path'),
     path: field(text('a file or folder'), '', 'a custom stream'),
     format: field(
-      choice(['auto', 'jodie', 'tgn', 'tgl', 'snap', 'csv']),
+      choice(['auto', 'jodie', 'tgn', 'tgl', 'snap', 'tgb', 'csv']),
       'auto',
       'file format; auto: detected from its name and first line',
     ),
@@ -77,6 +78,8 @@ const dataset = z.preprocess(
   }),
 );
 
+const amountText = 'a whole number from 1 to 100000, or -1 (the default of the negatives)';
+
 const checkpoint = section({
   interval_batches: field(countOr('none'), -1, 'batches between checkpoints; -1: none'),
   minutes: field(positiveOr('none'), -1, 'minutes between checkpoints; -1: none'),
@@ -91,7 +94,11 @@ const training = section({
     true,
     'keep events with equal times in one batch; otherwise the second half of them sees the first',
   ),
-  patience: field(countOr('never'), -1, 'evaluations without a better ap before training ends; -1: never'),
+  patience: field(
+    countOr('never'),
+    -1,
+    'evaluations without a better evaluation.metric before training ends; -1: never',
+  ),
   max_grad_norm: field(positiveOr('none'), -1, 'gradients are scaled down to this norm; -1: off'),
   resume_training: field(flag(), false, 'resume the run in storage.model_dir'),
   checkpoint: field(checkpoint, {}, 'when checkpoints are written'),
@@ -104,15 +111,45 @@ const training = section({
 
 const evaluation = section({
   negatives: field(
-    choice(['random', 'historical', 'inductive', 'all']),
+    choice(['random', 'historical', 'inductive', 'all', 'tgb', 'file']),
     'random',
-    'negative destinations: any of the stream, earlier partners of the source, partners in later events only, or every destination',
+    'negative destinations: any of the stream, earlier partners of the source, partners in later events only, every destination, those of the Temporal Graph Benchmark, or those of its files; all and tgb leave out destinations that the source meets at the same time',
   ),
-  amount: field(integer(1, 100_000), 1, 'negative destinations per event; ignored for all'),
+  amount: field(
+    withExpected(
+      integer(-1, 100_000).refine((value) => value !== 0, amountText),
+      amountText,
+    ),
+    -1,
+    'negative destinations per event; -1: 1, or with tgb every destination; ignored for all',
+  ),
+  negatives_path: field(
+    text('a folder'),
+    '',
+    'with negatives file: the folder of <name>_val_ns.pkl and <name>_test_ns.pkl of the benchmark, also with _v2',
+  ),
+  metric: field(
+    text('the name of a metric'),
+    'auto',
+    'the metric of the best epoch and of training.patience: ap, auc, ap_batch, auc_batch, mrr or hits@k, also with new_node_ in front; auto: ap, or mrr if pooled is false',
+  ),
+  pooled: field(
+    z.preprocess(
+      (value) => (typeof value === 'boolean' ? String(value) : value),
+      choice(['auto', 'true', 'false']),
+    ),
+    'auto',
+    'whether ap and auc are computed, which keeps and sorts all scores; auto: with up to 100 negatives per event',
+  ),
+  cadence: field(
+    choice(['moment', 'batch', 'both']),
+    'moment',
+    'when events become visible to scores: moment: when a later event is scored (node memory: after their batch); batch: after their batch; both: moment, and with the prefix frozen_ the metrics of batch',
+  ),
   batch_size: field(
     countOr('as in training'),
     -1,
-    'events per step; events of one step do not see each other in node memory',
+    'events per step; events of one step do not see each other in node memory, with cadence batch not at all',
   ),
   epochs_per_eval: field(integer(1), 1, 'epochs between validations'),
 });
@@ -145,6 +182,11 @@ const storage = section({
 
 /** The sections that are not TGL's. */
 export const runSections = {
+  protocol: field(
+    choice(['none', 'tgb']),
+    'none',
+    'tgb: the split, the destinations, the negatives and the metric of the Temporal Graph Benchmark (tgbl-*), as defaults of dataset and evaluation',
+  ),
   dataset: field(dataset, {}, 'the stream of events'),
   training: field(training, {}, 'training'),
   evaluation: field(evaluation, {}, 'evaluation'),
