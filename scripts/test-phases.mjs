@@ -204,7 +204,11 @@ export function allPhases() {
       about: 'memory over 10,000 steps and 10 million edges, bytes for 1, 2 and 4 threads',
       args: long('memory', 'preprocess-memory', 'determinism'),
     },
-    { name: 'long-accuracy', about: 'published accuracy, five seeds', args: long('accuracy', 'tgb-protocol') },
+    {
+      name: 'long-accuracy',
+      about: 'published accuracy, five seeds',
+      args: long('accuracy', 'tgb-protocol'),
+    },
     sanitizers('sanitizers', 'address and undefined-behaviour sanitizers on every kernel', ['test/kernels']),
     sanitizers('sanitizers-ops', 'address and undefined-behaviour sanitizers on every operation', opTests),
     {

@@ -13,7 +13,7 @@ export interface RepeatedRun {
 
 export interface Spread {
   readonly mean: number;
-  /** Of a sample: divided by n − 1; null for a single run. */
+  /** The standard deviation of a sample (n − 1); null for a single run. */
   readonly sd: number | null;
 }
 
