@@ -4,6 +4,7 @@
 #include "reduce/arg_scatter.h"
 #include "support/common.h"
 #include "layout/crc32.h"
+#include "events/event_statistics.h"
 #include "attention/edge_softmax.h"
 #include "attention/gat_attention.h"
 #include "attention/gatv2.h"

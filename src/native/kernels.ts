@@ -12,6 +12,7 @@
  * Every result is the same bits for any number of threads.
  */
 import type { AttentionKernels } from './attention-kernels.js';
+import type { EventKernels } from './event-kernels.js';
 import type { GemmKernels } from './gemm-kernels.js';
 import type { GraphKernels } from './graph-kernels.js';
 import type { NormKernels } from './norm-kernels.js';
@@ -70,6 +71,7 @@ export interface TimeEncodeBackwardArguments {
 
 export interface Kernels
   extends AttentionKernels,
+    EventKernels,
     GemmKernels,
     GraphKernels,
     NormKernels,

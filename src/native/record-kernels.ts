@@ -50,6 +50,10 @@ const recordOrder: Readonly<Record<RecordKernel, string>> = {
   sampleTemporalHop:
     'starts neighbors rows time limit weights nodes times cutoffs numDst strategy fanout from to ' +
     'propTime unique key step tag indptr sources eventRows spans capacity',
+  eventStatistics:
+    'nodeInts nodeTimes nodeValues pairInts pairTimes pairValues pairSlots relatedIds relatedCounts totals slots ' +
+    'numNodes pairRoom slotCount relatedRoom clock src dst times numEvents querySrc queryTimes queryBefore offsets ' +
+    'candidates numQueries shift scale out width',
   randomWalk: 'offsets indices sorted starts count walks length restart back near far key step out',
   sampleNegatives:
     'offsets sorted population populationSize nodes count perNode byDegree numNodes key step tag out',

@@ -157,6 +157,13 @@ const samplers: Record<string, () => KernelCall> = {
     ...[2, -1, Number.POSITIVE_INFINITY, 0, false, false, key(), 0, 0],
     ...[zeros(3), zeros(4), zeros(4), f(4), 4],
   ],
+  // Two nodes, one of which meets the other; a query at the end.
+  eventStatistics: () => [
+    ...[zeros(104), new Float64Array(4), f(32), zeros(7), new Float64Array(1), f(4), zeros(2)],
+    ...[zeros(6400), f(19200), zeros(3), zeros(4), 2, 1, 2, 6400, Float64Array.of(1, 5, 4, 3, 2, 1)],
+    ...[i(1), i(0), Float64Array.of(1), 1, i(1), Float64Array.of(2), i(1), i(0, 1), i(1), 1],
+    ...[f(67), f(67), f(67), 67],
+  ],
   randomWalk: () => [
     ...[ring.offsets(), ring.indices(), ring.indices(), i(0, 1, 2), 3, 2, 3],
     ...[0, 9, 9, 9, key(), 0, zeros(24)],

@@ -42,6 +42,7 @@ const notFollowed: Readonly<Record<string, readonly number[]>> = {
   gatAttention: [6],
   gatAttentionBackward: [9],
   findOutOfRange: [0],
+  eventStatistics: [0, 3, 6, 7, 9, 10],
   sampleNeighbors: [5, 12],
   sampleHop: [11],
   sampleTemporalHop: [1, 2],

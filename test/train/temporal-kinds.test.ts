@@ -41,8 +41,9 @@ gnn: { arch: transformer_attention, dim_time: 6, dim_out: 8, pair_depth: 8 }`,
   recency_popularity: 'model: recency_popularity',
   logistic_recency: 'model: { kind: logistic_recency }',
   local_global: 'model: local_global',
+  pair_statistics: 'model: { kind: pair_statistics, hidden: [8], random_negatives: 5 }',
 };
-const usual = ['general', 'evolve_gcn', 'gconv_lstm', 'edge_bank', 'logistic_recency'];
+const usual = ['general', 'evolve_gcn', 'gconv_lstm', 'edge_bank', 'logistic_recency', 'pair_statistics'];
 const kinds = Object.keys(models).filter((kind) => isWide || usual.includes(kind));
 const learns = (kind: string): boolean =>
   temporalModelKinds().find((one) => one.kind === kind)?.learns !== false;

@@ -23,11 +23,11 @@ import { randomTwins } from './random.js';
 import { reduceTwins } from './reduce.js';
 import { rowTwins } from './rows.js';
 import { neighborTwins } from './sample-neighbors.js';
-import { temporalSampleTwins } from './sample-temporal.js';
 import { walkTwins } from './sample-walk.js';
 import { scoreTwins } from './scores.js';
 import { segmentTwins } from './segment.js';
 import { softmaxTwins } from './softmax.js';
+import { streamTwins } from './streams.js';
 import { temporalAttentionTwins } from './temporal-attention.js';
 
 export const reference: Kernels = {
@@ -52,7 +52,7 @@ export const reference: Kernels = {
   ...optimTwins,
   ...randomTwins,
   ...neighborTwins,
-  ...temporalSampleTwins,
+  ...streamTwins,
   ...walkTwins,
   ...scoreTwins,
   ...temporalAttentionTwins,

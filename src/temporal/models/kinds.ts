@@ -5,6 +5,7 @@ import { logisticRecencyKind, recencyPopularityKind } from '../baselines/recency
 import { evolveGcnKind } from '../snapshots/evolve-gcn.js';
 import { gconvGruKind, gconvLstmKind } from '../snapshots/gcrn.js';
 import { tgcnKind } from '../snapshots/tgcn.js';
+import { pairStatisticsKind } from '../statistics/pair-statistics-kind.js';
 import { generalKind } from './general-kind.js';
 import type { TemporalModelKind } from './model-kind.js';
 
@@ -18,4 +19,5 @@ export const builtInKinds: readonly TemporalModelKind[] = [
   recencyPopularityKind,
   logisticRecencyKind,
   localGlobalKind,
+  pairStatisticsKind,
 ];

@@ -1,0 +1,98 @@
+/**
+ * The kernel of running statistics of events; part of the contract in `kernels.ts`, whose rules hold here too.
+ *
+ * Integers are the same in C++ and TypeScript; floats differ by rounding, since logarithms and powers do. Partners are
+ * stored as node + 1, pairs and slots as index + 1, so that an array of zeros is an empty store.
+ */
+
+/** How the arrays of `eventStatistics` are laid out. */
+export const eventLayout = {
+  /** Per node and side: events, distinct partners, run, repeats, last event, newest pair, related start and size, partners. */
+  nodeInts: 26,
+  /** Per node and side: 5 fading counts, novelty of partners, share of new pairs, logarithm of the gap. */
+  nodeValues: 8,
+  /** Per pair: source, destination, count, events of either end at the last meeting, visits, the pair before it. */
+  pairInts: 7,
+  /** Per pair: 3 fading counts, logarithm of the gap. */
+  pairValues: 4,
+  /** Per entry: partners in common, times it came next, times it came before. */
+  relations: 3,
+  /** Entries per row of related nodes. */
+  mostRelated: 128,
+  /** Entries that must be free for one more event. */
+  relatedSlack: 6400,
+  /** Position of the newest pair in the integers of a node, and of the older pair in those of a pair. */
+  newestPair: 5,
+  olderPair: 6,
+  halfLives: 5,
+} as const;
+
+/** The numbers of a pair by group, in order: where each begins. */
+export const pairNumbers = {
+  pair: 0,
+  destination: 23,
+  related: 40,
+  source: 49,
+  product: 62,
+  reverse: 67,
+  all: 84,
+} as const;
+
+export interface EventStatisticsArguments {
+  /** [2·numNodes, nodeInts], a node as a source, then as a destination; like all of the store, read and written. */
+  readonly nodeInts: Int32Array;
+  /** Time of the last event by node and side. */
+  readonly nodeTimes: Float64Array;
+  readonly nodeValues: Float32Array;
+  readonly pairInts: Int32Array;
+  /** Time of the last meeting. */
+  readonly pairTimes: Float64Array;
+  readonly pairValues: Float32Array;
+  /** Open addressing: the pair, + 1, or 0. */
+  readonly pairSlots: Int32Array;
+  /** Related nodes of all rows; a row is a block of 4, 8, … or `mostRelated` entries. */
+  readonly relatedIds: Int32Array;
+  readonly relatedCounts: Float32Array;
+  /** Events, pairs and entries in use. */
+  readonly totals: Int32Array;
+  /** Zeros [2·numNodes], before the call and after it. */
+  readonly slots: Int32Array;
+  readonly numNodes: number;
+  /** Pairs that the arrays have room for. */
+  readonly pairRoom: number;
+  /** Length of pairSlots, a power of two. */
+  readonly slotCount: number;
+  readonly relatedRoom: number;
+  /** 1 / unit of ages, then 1 / half-life of the fading counts, the shortest first. */
+  readonly clock: Float64Array;
+  /** Sources of the events to observe. */
+  readonly src: Int32Array;
+  readonly dst: Int32Array;
+  /** Ascending, and not before those of earlier calls. */
+  readonly times: Float64Array;
+  readonly numEvents: number;
+  readonly querySrc: Int32Array;
+  readonly queryTimes: Float64Array;
+  /** Events of the call that a query sees, ascending. */
+  readonly queryBefore: Int32Array;
+  /** Boundaries of the queries' candidates. */
+  readonly offsets: Int32Array;
+  readonly candidates: Int32Array;
+  readonly numQueries: number;
+  /** Subtracted from each number. */
+  readonly shift: Float32Array;
+  /** Multiplies each difference, before it is limited to ±6; 0 removes a number. */
+  readonly scale: Float32Array;
+  /** The numbers of every candidate [·, width], written. */
+  readonly out: Float32Array;
+  /** `pairNumbers.reverse`, or `pairNumbers.all` with those of the opposite direction. */
+  readonly width: number;
+}
+
+export interface EventKernels {
+  /**
+   * Observes events in order, and describes the candidates of queries by the events before them. Returns the number of events
+   * that were observed, less than numEvents where the store has no room for the next; queries up to that event are answered.
+   */
+  eventStatistics(args: EventStatisticsArguments): number;
+}

@@ -1,0 +1,31 @@
+/** The loss of ranking: cross-entropy of the first candidate of each query among all of its candidates. */
+import { crossEntropy } from '../../nn/index.js';
+import { add, concat, full, gatherRows, reshape, type Tensor, tensor } from '../../tensor/index.js';
+
+/** A logit whose probability is 0 in f32. */
+const nothing = -1e30;
+
+/**
+ * Returns the mean over queries of −log softmax(scores + corrections) at the first candidate of each.
+ *
+ * @param offsets boundaries of the queries' candidates; no query is without candidates.
+ */
+export function candidateSoftmax(
+  scores: Tensor,
+  corrections: ArrayLike<number>,
+  offsets: Int32Array,
+): Tensor {
+  const queries = offsets.length - 1;
+  const total = scores.shape[0];
+  let most = 0;
+  for (let i = 0; i < queries; i++) most = Math.max(most, offsets[i + 1] - offsets[i]);
+  // Rows of equal length, filled up with a candidate that has no probability.
+  const places = new Int32Array(queries * most).fill(total);
+  for (let i = 0; i < queries; i++)
+    for (let k = offsets[i]; k < offsets[i + 1]; k++) places[i * most + k - offsets[i]] = k;
+  const dtype = scores.dtype as 'f32';
+  const raised = add(scores, tensor(Array.from(corrections), { shape: [total], dtype }));
+  const filled = reshape(concat([raised, full([1], nothing, { dtype })], 0), [total + 1, 1]);
+  const rows = reshape(gatherRows(filled, places), [queries, most]);
+  return crossEntropy(rows, new Int32Array(queries));
+}
