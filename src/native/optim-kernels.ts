@@ -64,6 +64,12 @@ export interface AdagradStepRowsArguments extends RowStepArguments {
   readonly eps: number;
 }
 
+export interface RowAdagradStepRowsArguments extends RowStepArguments {
+  /** Sum of the mean squared gradients of each row. */
+  readonly sum: FloatArray;
+  readonly eps: number;
+}
+
 export interface AdamStepRowsArguments extends RowStepArguments, AdamState {}
 
 export interface OptimKernels {
@@ -81,5 +87,7 @@ export interface OptimKernels {
   /** Steps of single rows of an embedding table; other rows and their optimiser state stay as they are. */
   sgdStepRows(args: SgdStepRowsArguments): void;
   adagradStepRows(args: AdagradStepRowsArguments): void;
+  /** d = g + weightDecay · p; sum[r] += mean of d² over the row; p −= lr · d / (√sum[r] + eps). */
+  rowAdagradStepRows(args: RowAdagradStepRowsArguments): void;
   adamStepRows(args: AdamStepRowsArguments): void;
 }

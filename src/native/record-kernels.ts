@@ -35,6 +35,7 @@ const recordOrder: Readonly<Record<RecordKernel, string>> = {
   adamStep: 'p g m v n lr beta1 beta2 eps weightDecay decoupled c1 c2',
   sgdStepRows: 'p ids g buffer n width lr momentum weightDecay',
   adagradStepRows: 'p ids g sum n width lr eps weightDecay',
+  rowAdagradStepRows: 'p ids g sum n width lr eps weightDecay',
   adamStepRows: 'p ids g m v n width lr beta1 beta2 eps weightDecay decoupled c1 c2',
   layerNorm: 'x gamma beta y mean rstd rows cols eps',
   layerNormBackward: 'x gy gamma mean rstd gx ggamma gbeta rows cols',

@@ -237,6 +237,17 @@ export class BufferedEmbeddings extends BufferedColumn implements TrainedRows {
     return asTensor(this.table.buffer.rows.read(localIds, this.index), this.width);
   }
 
+  residentView(): Tensor | null {
+    const { buffer } = this.table;
+    const block = buffer.block(this.index);
+    const ranges = buffer.localRanges();
+    const rows = ranges.reduce((sum, range) => sum + range.rows, 0);
+    const last = ranges.at(-1);
+    const hasGap = last === undefined || last.localStart + last.rows !== rows;
+    if (hasGap || !(block instanceof Float32Array)) return null;
+    return asTensor(block.subarray(0, rows * this.width), this.width);
+  }
+
   async residentAsync(localIds: Int32Array): Promise<Tensor> {
     const out = new Float32Array(localIds.length * this.width);
     await this.table.buffer.rows.readAsync(localIds, this.index, out);

@@ -40,6 +40,10 @@ export class MemoryEmbeddings extends MemoryStore implements TrainedRows {
     return asTensor(this.gatherSync(ids), this.width);
   }
 
+  residentView(): Tensor {
+    return asTensor(this.data(), this.width);
+  }
+
   async residentAsync(ids: Int32Array): Promise<Tensor> {
     checkIds('MemoryEmbeddings', ids, this.rows);
     const out = new Float32Array(ids.length * this.width);

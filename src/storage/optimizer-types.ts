@@ -18,15 +18,20 @@ import {
   type Settings,
   type ValuesOf,
 } from '../util/settings.js';
-import { type RowOptimizer, rowAdagrad, rowAdam, rowSGD } from './row-optimizer.js';
+import { type RowOptimizer, rowAdagrad, rowAdam, rowSGD, rowSumAdagrad } from './row-optimizer.js';
 
 export type AnyOptimizer = Optimizer<BaseOptions>;
 
 interface OptimizerType<N extends string, S extends Settings> extends ConfigType<N, S> {
   readonly dense: (params: readonly Tensor[], options: ValuesOf<S>) => AnyOptimizer;
   readonly rows: (options: ValuesOf<S>) => RowOptimizer;
-  /** Options that rows lack, as these would change every row in each step; with the value that means "off". */
+  /** Options that rows lack, with the value that means "off". */
   readonly denseOnly: Readonly<Partial<ValuesOf<S>>>;
+  /**
+   * Options that change every row in each step: rows have them where a step updates all rows (`training.form` other than
+   * NEGATIVES). With the value that means "off".
+   */
+  readonly allRowsOnly: Readonly<Partial<ValuesOf<S>>>;
   /** Options that the kernels of a GPU lack, with the value that means "off". */
   readonly hostOnly: Readonly<Partial<ValuesOf<S>>>;
 }
@@ -50,6 +55,7 @@ export const optimizerTypes = [
     dense: (params, { learning_rate: lr }) => new SGD(params, { lr }),
     rows: (options) => rowSGD({ learningRate: options.learning_rate }),
     denseOnly: {},
+    allRowsOnly: {},
     hostOnly: {},
   }),
   optimizerType({
@@ -76,7 +82,32 @@ export const optimizerTypes = [
         learningRateDecay: options.lr_decay,
         weightDecay: options.weight_decay,
       }),
-    denseOnly: { weight_decay: 0, lr_decay: 0 },
+    denseOnly: {},
+    allRowsOnly: { weight_decay: 0, lr_decay: 0 },
+    hostOnly: {},
+  }),
+  optimizerType({
+    name: 'ROW_ADAGRAD',
+    settings: {
+      learning_rate: learningRate,
+      eps: number(1e-10, 'added to the root of the summed squares', { min: 0 }),
+      init_value: number(0, 'the summed squares at the start', { min: 0 }),
+      weight_decay: weightDecay,
+    },
+    dense: () => {
+      throw new ConfigError(
+        'model.dense_optimizer.type: expected an optimiser of dense parameters, got ROW_ADAGRAD. It has one sum per row of the node table; use it as model.sparse_optimizer, and ADAGRAD here.',
+      );
+    },
+    rows: (options) =>
+      rowSumAdagrad({
+        learningRate: options.learning_rate,
+        eps: options.eps,
+        initialValue: options.init_value,
+        weightDecay: options.weight_decay,
+      }),
+    denseOnly: {},
+    allRowsOnly: { weight_decay: 0 },
     hostOnly: {},
   }),
   optimizerType({
@@ -93,7 +124,8 @@ export const optimizerTypes = [
       new Adam(params, { ...{ lr, eps, amsgrad }, betas: [beta_1, beta_2], weightDecay: weight_decay }),
     rows: ({ learning_rate: rate, beta_1, beta_2, eps, weight_decay }) =>
       rowAdam({ learningRate: rate, betas: [beta_1, beta_2], eps, weightDecay: weight_decay }),
-    denseOnly: { amsgrad: false, weight_decay: 0 },
+    denseOnly: { amsgrad: false },
+    allRowsOnly: { weight_decay: 0 },
     hostOnly: { amsgrad: false },
   }),
 ] as const;
@@ -167,9 +199,11 @@ export function registerOptimizer<S extends Settings>(given: CustomOptimizer<S>)
     ...{ name, settings: { learning_rate: learningRate, ...settings }, rows },
     dense: typeof dense === 'function' ? checked : dense,
   };
-  return optimizerRegistry.register(where, { ...record, denseOnly: {}, hostOnly: {} } as never, [
-    ...(['dense', 'rows'] as const),
-  ]);
+  return optimizerRegistry.register(
+    where,
+    { ...record, denseOnly: {}, allRowsOnly: {}, hostOnly: {} } as never,
+    [...(['dense', 'rows'] as const)],
+  );
 }
 
 const rowMethods = ['columns', 'init', 'step', 'stepAsync', 'stepArrays', 'state', 'restore'] as const;

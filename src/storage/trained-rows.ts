@@ -90,6 +90,11 @@ export interface TrainedRows extends RowReader<Float32Array> {
   readonly device: TensorDevice | null;
   /** Returns resident rows on the table's device; the caller disposes them. */
   resident(localIds: Int32Array): Tensor;
+  /**
+   * Returns all resident rows without a copy, so that updates change the result; null if they are not consecutive
+   * floats in memory. Local ids are its row numbers.
+   */
+  residentView?(): Tensor | null;
   /** Like `resident`, read on the kernels' threads if there are any. */
   residentAsync(localIds: Int32Array): Promise<Tensor>;
   /**

@@ -6,6 +6,7 @@ import type { TemporalConfig } from '../temporal/index.js';
 import { readConfigFile } from './config/config-file.js';
 import type { SkeinConfig } from './config/index.js';
 import { missingPlugins } from './config/plugin-record.js';
+import { plannedEpochs } from './config/schedule.js';
 import type { LayerConfig } from './config/types.js';
 import { isEventConfig, loadRunConfig, type RunConfig } from './load-run-config.js';
 import { RunDirectory } from './run/run-directory.js';
@@ -77,7 +78,7 @@ function describeConfig(config: RunConfig) {
     task: config.model.learning_task,
     model: modelLine(config),
     dataset: config.storage.dataset.dataset_dir,
-    plannedEpochs: config.training.num_epochs,
+    plannedEpochs: plannedEpochs(config),
   };
 }
 

@@ -6,6 +6,7 @@
  * const result = await fit(task, { epochs: 20, patience: 3 });
  * console.log(result.best, await task.evaluate('test'));
  */
+import { type PlateauState, ReduceLROnPlateau } from '../nn/optim/plateau.js';
 import { checkInteger, expected, markCollective, StateError, ValueError } from '../util/errors.js';
 import { checkOptionNames } from '../util/option-names.js';
 import { type BestKeeper, keepInMemory } from './best-state.js';
@@ -35,6 +36,16 @@ export interface BestResult {
   readonly value: number;
 }
 
+/** Lowers the learning rates when the deciding metric stops improving; stepped once per evaluation. */
+export interface PlateauSchedule {
+  /** Multiplies the rates. */
+  readonly factor: number;
+  /** Evaluations without improvement that are tolerated. */
+  readonly patience: number;
+  /** The least improvement, relative to the best value. */
+  readonly threshold: number;
+}
+
 /** The state of the loop: `fit` resumes from it, and a checkpoint stores it. */
 export interface FitState {
   readonly position: Position;
@@ -44,6 +55,8 @@ export interface FitState {
   readonly stale: number;
   /** Metrics of the last evaluation. */
   readonly validation: Metrics;
+  /** The state of `plateau`, with the current factor of the rates; absent without one. */
+  readonly plateau?: PlateauState & { readonly rate: number };
 }
 
 /** An action between two batches. */
@@ -86,10 +99,21 @@ export interface FitOptions extends FitHooks {
   readonly patience?: number;
   /** The least improvement that counts. Default 0. */
   readonly minDelta?: number;
+  /** Epochs before `patience` or `minValue` may stop training. Default 0. */
+  readonly minEpochs?: number;
+  /** Stop if the metric has not reached this value after `minEpochs`. */
+  readonly minValue?: number;
+  /** Lowers the learning rates when the metric stops improving, in addition to `schedule`. */
+  readonly plateau?: PlateauSchedule;
   /** Returns the factor of the learning rates in an epoch (from 0). */
   readonly schedule?: (epoch: number, epochs: number) => number;
   /** Where the best state is kept. Default: `memory` with `patience`, else `none`. */
   readonly best?: BestKeeper | 'memory' | 'none';
+  /**
+   * Called after every batch, and after every epoch before its evaluation. A number lowers `epochs`, but never below the
+   * epochs that have begun. All workers must return the same value.
+   */
+  readonly limitEpochs?: (state: FitState) => number | undefined | Promise<number | undefined>;
   /** Replaces the task's evaluation of the validation split. */
   readonly evaluate?: () => Promise<Metrics>;
   /** Aborts training before the next epoch. */
@@ -123,6 +147,7 @@ export async function fit<B extends object>(task: Task<B>, options: FitOptions =
       minDelta: true,
       lowerIsBetter: true,
     },
+    ...{ minEpochs: true, minValue: true, plateau: true, limitEpochs: true },
     ...{ schedule: true, best: true, evaluate: true, signal: true, timings: true },
     ...{ onEpochStart: true, onStep: true, request: true, onSave: true, onEpoch: true },
     ...{ onEvaluation: true, onEpochEnd: true },
@@ -145,7 +170,8 @@ function checkTask(task: Partial<Task> | null | undefined): void {
 class Fit<B extends object> {
   readonly #task: Task<B>;
   readonly #options: FitOptions;
-  readonly #epochs: number;
+  readonly #plateau: { readonly steps: ReduceLROnPlateau; readonly rates: { lr: number } } | null;
+  #epochs: number;
   readonly #metrics: readonly string[];
   readonly #lower: ReadonlySet<string>;
   readonly #keeper: BestKeeper | null;
@@ -173,6 +199,7 @@ class Fit<B extends object> {
     this.#bestValues = this.#best === null ? [] : [this.#best.value];
     this.#stale = from.stale ?? 0;
     this.#validation = from.validation ?? {};
+    this.#plateau = this.#newPlateau(from.plateau);
     const keep = options.best ?? (Number.isFinite(patience) ? 'memory' : 'none');
     this.#keeper = keep === 'none' ? null : keep === 'memory' ? keepInMemory(task) : keep;
   }
@@ -184,20 +211,61 @@ class Fit<B extends object> {
       best: this.#best,
       stale: this.#stale,
       validation: this.#validation,
+      ...(this.#plateau === null
+        ? {}
+        : { plateau: { ...this.#plateau.steps.stateDict(), rate: this.#plateau.rates.lr } }),
     };
   }
 
+  #newPlateau(from: FitState['plateau']) {
+    const { plateau } = this.#options;
+    if (plateau === undefined) return null;
+    const rates = { lr: from?.rate ?? 1 };
+    const mode = this.#lower.has(this.#metrics[0]) ? 'min' : 'max';
+    const steps = new ReduceLROnPlateau({ groups: [rates] }, { ...plateau, mode, eps: 0 });
+    if (from !== undefined) steps.loadStateDict(from);
+    return { steps, rates };
+  }
+
+  /** Whether training ends early: no improvement for long, or too low a value. */
   get #isStale(): boolean {
-    return this.#stale >= (this.#options.patience ?? Number.POSITIVE_INFINITY);
+    const { patience = Number.POSITIVE_INFINITY, minEpochs = 0, minValue } = this.#options;
+    const { epoch, step } = this.#position;
+    if (minEpochs === 0 && minValue === undefined) return this.#stale >= patience;
+    // Both are decided by an evaluation after these epochs.
+    if (epoch < minEpochs || step !== 0 || !this.#isEvaluated(epoch)) return false;
+    return this.#stale >= patience || (minValue !== undefined && this.#misses(minValue));
+  }
+
+  /** Returns whether evaluations have not reached a value so far. */
+  #misses(value: number): boolean {
+    if (this.#best === null) return true;
+    return this.#lower.has(this.#metrics[0]) ? this.#best.value > value : this.#best.value < value;
+  }
+
+  /** Returns whether the state after these epochs is evaluated. */
+  #isEvaluated(epoch: number): boolean {
+    const { evaluateEvery = 1 } = this.#options;
+    return epoch > 0 && evaluateEvery > 0 && (epoch % evaluateEvery === 0 || epoch >= this.#epochs);
+  }
+
+  /** Lowers the number of epochs on request. */
+  async #limit(): Promise<void> {
+    const most = await this.#options.limitEpochs?.(this.#state);
+    if (most === undefined) return;
+    const { epoch, step } = this.#position;
+    const begun = epoch + (step > 0 ? 1 : 0);
+    this.#epochs = Math.max(begun, Math.min(this.#epochs, checkInteger('fit', 'limitEpochs', most)));
   }
 
   async run(): Promise<FitResult> {
-    const { schedule, signal } = this.#options;
+    const { signal } = this.#options;
     try {
       while (this.#position.epoch < this.#epochs && !this.#isStale) {
         signal?.throwIfAborted();
-        if (schedule !== undefined) this.#task.scaleRates?.(schedule(this.#position.epoch, this.#epochs));
+        this.#scaleRates();
         if (!(await this.#epoch())) return this.#result('interrupted');
+        await this.#limit();
         await this.#evaluate();
         await this.#options.onEpochEnd?.(this.#state, this.#position.epoch >= this.#epochs || this.#isStale);
       }
@@ -206,6 +274,13 @@ class Fit<B extends object> {
     } finally {
       this.#keeper?.release?.();
     }
+  }
+
+  #scaleRates(): void {
+    const { schedule } = this.#options;
+    if (schedule === undefined && this.#plateau === null) return;
+    const planned = schedule?.(this.#position.epoch, this.#epochs) ?? 1;
+    this.#task.scaleRates?.(planned * (this.#plateau?.rates.lr ?? 1));
   }
 
   #result(stopped: FitResult['stopped']): FitResult {
@@ -231,6 +306,7 @@ class Fit<B extends object> {
         const { value: batch, done } = await timings.timeAsync('load', () => steps.next());
         if (done === true) break;
         await this.#step(batch);
+        if (hooks.limitEpochs !== undefined) await this.#limit();
         const request = hooks.request?.(this.#state) ?? 'continue';
         if (request === 'stop') return false;
         if (request === 'save') {
@@ -281,9 +357,9 @@ class Fit<B extends object> {
   }
 
   async #evaluate(): Promise<void> {
-    const { evaluateEvery = 1, minDelta, onEvaluation, evaluate } = this.#options;
+    const { minDelta, onEvaluation, evaluate } = this.#options;
     const { epoch } = this.#position;
-    if (evaluateEvery === 0 || (epoch % evaluateEvery !== 0 && epoch < this.#epochs)) return;
+    if (!this.#isEvaluated(epoch)) return;
     const started = performance.now();
     const metrics = await (evaluate?.() ?? this.#task.evaluate('validation'));
     if (Object.keys(metrics).length === 0) return;
@@ -294,6 +370,7 @@ class Fit<B extends object> {
       isValue(values[0]) &&
       (this.#best === null || isBetter(this.#metrics, values, this.#bestValues, minDelta ?? 0, this.#lower));
     this.#stale = better ? 0 : this.#stale + 1;
+    if (isValue(values[0])) this.#plateau?.steps.step(values[0]);
     if (!better) return;
     this.#best = { epoch, value: values[0] };
     this.#bestValues = values;

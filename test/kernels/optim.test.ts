@@ -251,7 +251,7 @@ describe.skipIf(nativeKernels === null)('optimisers: native = reference', () => 
       const ids = Int32Array.from(new Set(randomIds(1500, rows)));
       const g = randomFloats('f32', ids.length * width, 3);
       const run = (kernels: Kernels) => {
-        const [p, a, b] = [1, 2, 4].map((seed) => randomFloats('f32', rows * width, seed, 0.1, 1));
+        const [p, a, b, c] = [1, 2, 4, 5].map((seed) => randomFloats('f32', rows * width, seed, 0.1, 1));
         kernels.sgdStepRows({
           p,
           ids,
@@ -274,6 +274,9 @@ describe.skipIf(nativeKernels === null)('optimisers: native = reference', () => 
           eps: 1e-8,
           weightDecay: 0,
         });
+        const sum = c.subarray(0, rows);
+        const row = { ids, n: ids.length, width, lr: 0.1, eps: 1e-8, weightDecay: 0.02 };
+        kernels.rowAdagradStepRows({ ...row, p, g, sum });
         kernels.adamStepRows({
           p,
           ids,
@@ -291,7 +294,7 @@ describe.skipIf(nativeKernels === null)('optimisers: native = reference', () => 
           c1: 0.5,
           c2: 0.3,
         });
-        return [p, a, b];
+        return [p, a, b, c];
       };
       const want = run(referenceKernels);
       for (const [i, got] of run(native).entries()) expectClose(got, want[i], 'f32');

@@ -95,6 +95,7 @@ const training: Record<string, () => KernelCall> = {
   adagradStep: () => [f(6), f(6), f(6), 6, 0.1, 1e-8, 0],
   adamStep: () => [f(6), f(6), f(6), f(6), 6, 0.1, 0.9, 0.99, 1e-8, 0, false, 0.1, 0.01],
   sgdStepRows: () => [f(6), i(2, 0), f(4), f(6), 2, 2, 0.1, 0.9, 0],
+  rowAdagradStepRows: () => [f(6), i(2, 0), f(4), f(3), 2, 2, 0.1, 1e-8, 0],
   adagradStepRows: () => [f(6), i(2, 0), f(4), f(6), 2, 2, 0.1, 1e-8, 0],
   adamStepRows: () => [f(6), i(2, 0), f(4), f(6), f(6), 2, 2, 0.1, 0.9, 0.99, 1e-8, 0, false, 0.1, 0.01],
   softmax: () => [f(6), f(6), 2, 3],

@@ -10,6 +10,7 @@ import {
 } from 'skein/storage';
 import { fromArray } from 'skein/tensor';
 import { describe, expect, test } from 'vitest';
+import { rowSumAdagrad } from '#internal/storage/row-optimizer.js';
 import { TableFiles } from '#internal/storage/table-files.js';
 import { countingInit, scratchFolder } from './tables.js';
 
@@ -30,6 +31,7 @@ const makers: [string, () => RowOptimizer][] = [
   ['sgd', () => rowSGD({ learningRate: 0.3, weightDecay: 0.01 })],
   ['sgd with momentum', () => rowSGD({ learningRate: 0.3, momentum: 0.9 })],
   ['adagrad', () => rowAdagrad({ learningRate: 0.3, initialValue: 0.5 })],
+  ['adagrad with one sum per row', () => rowSumAdagrad({ learningRate: 0.3, weightDecay: 0.1 })],
   ['adam', () => rowAdam({ learningRate: 0.3 })],
 ];
 
@@ -164,6 +166,23 @@ test('Adagrad: the learning rate decays with the steps of the table', async () =
   expect(buffer.indexRead(ids)[0]).toBe(-1);
   optimizer.step(buffer, ids, Float32Array.of(1, 0));
   expect(buffer.indexRead(ids)[0]).toBeCloseTo(-1 - 0.5 / Math.sqrt(2), 6);
+  await buffer.unload(false);
+});
+
+test('Adagrad with one sum per row: its rate is that of the mean square of the row', async () => {
+  const optimizer = rowSumAdagrad({ learningRate: 1, eps: 0, initialValue: 4 });
+  const buffer = await tableFor(optimizer, 4);
+  expect(buffer.columns.map(({ name, width }) => [name, width])).toEqual([
+    ['x', 2],
+    ['x.sum', 1],
+  ]);
+  const ids = Int32Array.of(5, 2);
+  const before = buffer.indexRead(ids);
+  optimizer.step(buffer, ids, Float32Array.of(3, 4, 0, 0));
+  const rate = 1 / Math.sqrt(4 + (9 + 16) / 2);
+  const want = [before[0] - 3 * rate, before[1] - 4 * rate, before[2], before[3]];
+  for (const [i, value] of buffer.indexRead(ids).entries()) expect(value).toBeCloseTo(want[i], 5);
+  expect([...buffer.indexRead(ids, 'x.sum')]).toEqual([16.5, 4]);
   await buffer.unload(false);
 });
 

@@ -195,3 +195,72 @@ describe('metrics of which less is better', () => {
     expect(await falling('my_error', { lowerIsBetter: ['my_error'] })).toBe(4);
   });
 });
+
+describe('switches of the loop', () => {
+  it('minEpochs: patience ends training only after them; minValue ends it if it is not reached', async () => {
+    const falling = [0.9, 0.8, 0.7, 0.6, 0.5, 0.4];
+    const waits = await fit(newTask(), {
+      ...{ epochs: 6, patience: 1, minEpochs: 4, best: 'none', evaluate: evaluations(falling) },
+    });
+    expect(waits).toMatchObject({ stopped: 'early', epochs: 4, best: { epoch: 1 } });
+    const low = { epochs: 6, minEpochs: 2, best: 'none' } as const;
+    const values = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6];
+    const ends = await fit(newTask(), { ...low, minValue: 0.25, evaluate: evaluations(values) });
+    expect(ends).toMatchObject({ stopped: 'early', epochs: 2 });
+    const goesOn = await fit(newTask(), { ...low, minValue: 0.2, evaluate: evaluations(values) });
+    expect(goesOn).toMatchObject({ stopped: 'finished', epochs: 6 });
+  });
+
+  it('plateau: multiplies the rates after evaluations without improvement, and resumes with its state', async () => {
+    const plateau = { factor: 0.5, patience: 1, threshold: 0.01 };
+    // 0.502 is not a percent better than 0.5.
+    const values = [0.5, 0.502, 0.4, 0.4, 0.4, 0.6];
+    const ratesOf = async (stops: readonly number[]) => {
+      const task = newTask();
+      const rates: number[] = [];
+      Object.assign(task, { scaleRates: (factor: number) => void rates.push(factor) });
+      let state: FitState | undefined;
+      for (const epochs of [...stops, 6]) {
+        const evaluate = evaluations(values.slice(state?.position.epoch ?? 0));
+        const from = state === undefined ? {} : { from: JSON.parse(JSON.stringify(state)) };
+        const {
+          position,
+          progress,
+          best,
+          stale,
+          validation,
+          plateau: saved,
+        } = await fit(task, {
+          ...{ epochs, plateau, evaluate, best: 'none', schedule: () => 0.1, ...from },
+        });
+        state = { position, progress, best, stale, validation, ...(saved && { plateau: saved }) };
+      }
+      return rates;
+    };
+    const whole = await ratesOf([]);
+    expect(whole).toEqual([0.1, 0.1, 0.1, 0.05, 0.05, 0.025]);
+    expect(await ratesOf([2, 4])).toEqual(whole);
+  });
+
+  it('limitEpochs: lowers the epochs, which the schedule sees; the last one is evaluated', async () => {
+    const seen: string[] = [];
+    const task = newTask();
+    const result = await fit(task, {
+      epochs: 10,
+      evaluateEvery: 4,
+      limitEpochs: async ({ position }) => (position.epoch === 1 && position.step === 3 ? 3 : undefined),
+      schedule: (epoch, epochs) => {
+        seen.push(`${epoch}/${epochs}`);
+        return 1;
+      },
+      onEvaluation: (epoch) => void seen.push(`evaluated ${epoch}`),
+    });
+    expect(result).toMatchObject({ stopped: 'finished', epochs: 3 });
+    expect(seen).toEqual(['0/10', '1/10', '2/3', 'evaluated 3']);
+    const began = await fit(newTask(), {
+      epochs: 5,
+      limitEpochs: ({ position }) => (position.epoch === 2 ? 1 : undefined),
+    });
+    expect(began.epochs).toBe(2);
+  });
+});

@@ -21,8 +21,8 @@ import type { SampleTime } from 'skein/sample';
 import type { TrainedRows } from 'skein/storage';
 import { KHopNeighborSampler, RandomEdgeSampler } from 'skein/train';
 import { describe, expect, test, vi } from 'vitest';
+import type { IdLists } from '#internal/gnn/ops/id-lists.js';
 import { FileEdges, MemoryEdges } from '#internal/train/tasks/graph/storage/edge-splits.js';
-import type { IdLists } from '#internal/train/tasks/links/filter-index.js';
 import { edgeKeys, memoryStorage, randomRows, scratch } from './tiny.js';
 
 const folder = scratch();

@@ -86,6 +86,45 @@ struct Adagrad {
   }
 };
 
+// Adagrad with one sum per row. `at` is the first element of a row.
+template <class T>
+struct RowAdagrad {
+  static constexpr i64 kSums = 16;  // independent sums of fixed positions: the same bits for every vector width
+  T lr, eps, decay;
+  T* p;
+  T* sum;
+  i64 width;
+
+  T squares(const T* SKEIN_RESTRICT x, const T* SKEIN_RESTRICT g) const {
+    const T shrink = decay;
+    T part[kSums] = {};
+    i64 i = 0;
+    for (; i + kSums <= width; i += kSums) {
+#pragma omp simd
+      for (i64 k = 0; k < kSums; ++k) {
+        const T d = g[i + k] + x[i + k] * shrink;
+        part[k] += d * d;
+      }
+    }
+    for (i64 k = 0; i + k < width; ++k) {
+      const T d = g[i + k] + x[i + k] * shrink;
+      part[k] += d * d;
+    }
+    T total = 0;
+    for (const T value : part) total += value;
+    return total;
+  }
+  void span(i64 at, const T* SKEIN_RESTRICT g, i64) const {
+    T* SKEIN_RESTRICT x = p + at;
+    T& row = sum[at / width];
+    row += squares(x, g) / T(width);
+    const T rate = lr / (std::sqrt(row) + eps), shrink = decay;
+#pragma omp simd
+    for (i64 i = 0; i < width; ++i) x[i] = x[i] - rate * (g[i] + x[i] * shrink);
+  }
+  void fetch(i64 at) const { __builtin_prefetch(p + at, 1); }
+};
+
 template <class T>
 struct Adam {
   T beta1, rest1, beta2, rest2, step, root_c2, eps, decay;
@@ -182,6 +221,12 @@ void adagrad_step_rows(T* p, const i32* ids, const T* g, T* sum, i64 n, i64 widt
 }
 
 template <class T>
+void row_adagrad_step_rows(T* p, const i32* ids, const T* g, T* sum, i64 n, i64 width, double lr, double eps,
+                           double weight_decay) {
+  step_rows(RowAdagrad<T>{T(lr), T(eps), T(weight_decay), p, sum, width}, ids, g, n, width);
+}
+
+template <class T>
 void adam_step_rows(T* p, const i32* ids, const T* g, T* m, T* v, i64 n, i64 width, double lr, double beta1,
                     double beta2, double eps, double weight_decay, bool decoupled, double c1, double c2) {
   step_rows(Adam<T>(p, m, v, lr, beta1, beta2, eps, weight_decay, decoupled, c1, c2), ids, g, n, width);
@@ -194,6 +239,7 @@ void adam_step_rows(T* p, const i32* ids, const T* g, T* m, T* v, i64 n, i64 wid
                              double);                                                                               \
   template void sgd_step_rows<T>(T*, const i32*, const T*, T*, i64, i64, double, double, double);                   \
   template void adagrad_step_rows<T>(T*, const i32*, const T*, T*, i64, i64, double, double, double);               \
+  template void row_adagrad_step_rows<T>(T*, const i32*, const T*, T*, i64, i64, double, double, double);           \
   template void adam_step_rows<T>(T*, const i32*, const T*, T*, T*, i64, i64, double, double, double, double,       \
                                   double, bool, double, double);
 SKEIN_INSTANTIATE(float)

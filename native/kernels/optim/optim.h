@@ -30,6 +30,11 @@ template <class T>
 void adagrad_step_rows(T* p, const i32* ids, const T* g, T* sum, i64 n, i64 width, double lr, double eps,
                        double weight_decay);
 
+// One sum per row: sum[r] += mean of g², and the whole row steps by the same rate.
+template <class T>
+void row_adagrad_step_rows(T* p, const i32* ids, const T* g, T* sum, i64 n, i64 width, double lr, double eps,
+                           double weight_decay);
+
 template <class T>
 void adam_step_rows(T* p, const i32* ids, const T* g, T* m, T* v, i64 n, i64 width, double lr, double beta1,
                     double beta2, double eps, double weight_decay, bool decoupled, double c1, double c2);

@@ -5,13 +5,14 @@
  * `embeddingsToDevice` moves rows to the device of the model, `embeddingsToHost` brings gradients back: the only step that
  * waits for a device. Row numbers and labels stay on the host.
  */
+
+import type { IdLists } from '../../gnn/ops/id-lists.js';
 import type { EdgeList } from '../../sample/one-hop-sampler.js';
 import { asTensor } from '../../storage/memory-embeddings.js';
 import { findDevice } from '../../tensor/device.js';
 import { type DeviceLike, gatherRows, reshape, type Tensor } from '../../tensor/index.js';
 import { type Negatives, TrainingBatch } from '../../train/index.js';
 import { type EvaluationData, findNodes } from '../../train/tasks/graph/batch/training-batch.js';
-import type { IdLists } from '../../train/tasks/links/filter-index.js';
 import { expected, StateError, ValueError } from '../../util/errors.js';
 import { GNNGraph } from './gnn-graph.js';
 

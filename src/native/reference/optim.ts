@@ -54,6 +54,16 @@ export const optimTwins = {
       optimTwins.adagradStep(row, gradient, sum.subarray(at), width, lr, eps, weightDecay);
     }
   },
+  rowAdagradStepRows({ p, ids, g, sum, n, width, lr, eps, weightDecay }) {
+    for (let i = 0; i < n; i++) {
+      const at = ids[i] * width;
+      let squares = 0;
+      for (let j = 0; j < width; j++) squares += (g[i * width + j] + weightDecay * p[at + j]) ** 2;
+      sum[ids[i]] += squares / width;
+      const rate = lr / (Math.sqrt(sum[ids[i]]) + eps);
+      for (let j = 0; j < width; j++) p[at + j] -= rate * (g[i * width + j] + weightDecay * p[at + j]);
+    }
+  },
   adamStepRows(args) {
     const { p, ids, g, m, v, n, width } = args;
     for (let i = 0; i < n; i++) {

@@ -12,7 +12,8 @@ interface DeviceKeys {
     readonly embeddings: { readonly type: string; readonly options: { readonly dtype: string } };
     readonly features: { readonly type: string };
   };
-  readonly model: { readonly dense_optimizer: SkeinConfig['model']['dense_optimizer'] };
+  readonly model: Readonly<Pick<SkeinConfig['model'], 'dense_optimizer' | 'sparse_optimizer'>>;
+  readonly training: { readonly form: SkeinConfig['training']['form'] };
   readonly distributed: unknown;
 }
 
@@ -24,7 +25,7 @@ export interface DeviceLimit {
 }
 
 /** Returns every setting that the device does not support. */
-export function deviceLimits({ storage, model, distributed }: DeviceKeys): DeviceLimit[] {
+export function deviceLimits({ storage, model, training, distributed }: DeviceKeys): DeviceLimit[] {
   const found: DeviceLimit[] = [];
   for (const name of ['embeddings', 'features'] as const)
     if (storage[name].type === 'PARTITION_BUFFER')
@@ -42,6 +43,13 @@ export function deviceLimits({ storage, model, distributed }: DeviceKeys): Devic
       got: table.dtype,
       advice: 'Half precision is available for tables in host memory only.',
     });
+  if (type === 'DEVICE_MEMORY' && model.sparse_optimizer.type === 'ROW_ADAGRAD')
+    found.push({
+      key: 'model.sparse_optimizer.type',
+      expected: 'another optimiser in DEVICE_MEMORY',
+      got: 'ROW_ADAGRAD',
+      advice: 'The GPU has no kernel for it; use ADAGRAD, or embeddings in HOST_MEMORY.',
+    });
   const dense = model.dense_optimizer;
   const options = dense.options as Readonly<Record<string, unknown>>;
   for (const [key, off] of Object.entries(getOptimizerType(dense.type).hostOnly))
@@ -52,6 +60,13 @@ export function deviceLimits({ storage, model, distributed }: DeviceKeys): Devic
         got: String(options[key]),
         advice: 'The GPU has no kernel for it.',
       });
+  if (training.form !== 'NEGATIVES')
+    found.push({
+      key: 'training.form',
+      expected: 'NEGATIVES',
+      got: training.form,
+      advice: 'Queries are compared with all nodes on the cpu only; use device_type: cpu.',
+    });
   if (distributed !== null)
     found.push({
       key: 'distributed',

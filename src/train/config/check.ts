@@ -4,6 +4,7 @@ import { lossRegistry } from '../../gnn/decoders/loss-types.js';
 import { type ConfigProblem, problem } from '../../util/schema/problem.js';
 import { findMetric, metricText } from '../run/metric.js';
 import { checkDevice } from './check-device.js';
+import { checkForm } from './check-form.js';
 import { checkEncoder } from './check-layers.js';
 import type { PartitionBufferConfig, SkeinConfig } from './types.js';
 
@@ -16,6 +17,7 @@ export function checkConfig(config: SkeinConfig, statedWidth: number): ConfigPro
     ...checkStorage(config),
     ...checkDevice(config),
     ...checkTraining(config),
+    ...checkForm(config),
   ];
 }
 
@@ -62,6 +64,15 @@ function checkTask({ model, training, evaluation }: SkeinConfig): ConfigProblem[
         'It shifts the scores of edges; remove the key.',
       ),
     );
+  if (nodes && evaluation.max_edges > 0)
+    problems.push(
+      problem(
+        'evaluation.max_edges',
+        '-1 for model.learning_task NODE_CLASSIFICATION',
+        evaluation.max_edges,
+        'It samples edges; remove it.',
+      ),
+    );
   for (const [i, name] of evaluation.metrics.entries())
     if (findMetric(name)?.task !== model.learning_task) {
       const advice = `Use ${metricText(model.learning_task)}.`;
@@ -106,6 +117,13 @@ function checkModel({ model }: SkeinConfig, statedWidth: number): ConfigProblem[
     problems.push(
       problem('model.regularizer.coef', 'a number above 0', 0, 'Write for example coef: 1.0e-6.'),
     );
+  if (model.dense_optimizer.type === 'ROW_ADAGRAD') {
+    const advice =
+      'It has one sum per row of the node table; use it as model.sparse_optimizer, and ADAGRAD here.';
+    problems.push(
+      problem('model.dense_optimizer.type', 'an optimiser of dense parameters', 'ROW_ADAGRAD', advice),
+    );
+  }
   if (statedWidth !== -1 && statedWidth !== encoder.embedding_dim) {
     const what = `the ${encoder.embedding_dim} that the EMBEDDING layers add up to`;
     problems.push(problem('model.encoder.embedding_dim', what, statedWidth, 'Remove the key.'));

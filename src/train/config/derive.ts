@@ -32,10 +32,11 @@ export function derive(parsed: ParsedConfig, context: DeriveContext): SkeinConfi
       'distributed.cache_inputs: has no effect, because the rows that the first graph layer fetches change in every step: GAT, GATV2 and TRANSFORMER project features before the exchange, and dropout or layers before it change them.',
     );
   return {
-    model: deriveModel(model, context),
+    model: deriveModel(parsed, context),
     storage: deriveStorage(parsed, context),
     training: {
       ...training,
+      candidates: candidatesOf(parsed, context),
       negative_sampling: resolveFiltered('training', training.negative_sampling, context),
       early_stopping:
         training.early_stopping === null
@@ -55,6 +56,16 @@ export function derive(parsed: ParsedConfig, context: DeriveContext): SkeinConfi
   };
 }
 
+/** Returns the nodes that queries are compared with; with a partition buffer only those in memory are available. */
+function candidatesOf(
+  { training, storage }: ParsedConfig,
+  { given }: DeriveContext,
+): TrainingConfig['candidates'] {
+  if (training.form === 'NEGATIVES' || given.has('training.candidates')) return training.candidates;
+  const isBuffered = [storage.embeddings, storage.features].some(({ type }) => type === 'PARTITION_BUFFER');
+  return isBuffered ? 'RESIDENT' : training.candidates;
+}
+
 /** Returns whether the first graph layer fetches unchanged features. */
 function canCacheInputs(stages: readonly (readonly LayerConfig[])[]): boolean {
   const first = stages.findIndex((stage) => stage.some(({ type }) => type === 'GNN'));
@@ -67,13 +78,13 @@ function canCacheInputs(stages: readonly (readonly LayerConfig[])[]): boolean {
   });
 }
 
-function deriveModel(model: ParsedConfig['model'], { given, warn }: DeriveContext): ModelConfig {
+function deriveModel({ model, training }: ParsedConfig, { given, warn }: DeriveContext): ModelConfig {
   const nodes = model.learning_task === 'NODE_CLASSIFICATION';
   const encoder = model.encoder;
   const layers = resolveWidths(encoder.layers, warn);
   const widths = layers.flat().map((layer) => (layer.type === 'EMBEDDING' ? layer.output_dim : 0));
   const dense = model.dense_optimizer;
-  const sparse = rowOptimizer(model.sparse_optimizer, warn);
+  const sparse = rowOptimizer(model.sparse_optimizer, training.form, warn);
   return {
     ...model,
     random_seed: given.has('model.random_seed') ? model.random_seed : drawSeed(),
@@ -105,17 +116,23 @@ function deriveModel(model: ParsedConfig['model'], { given, warn }: DeriveContex
 }
 
 /**
- * Turns off the options that do not work on the node table. It is updated row by row, so options that touch every row in
- * each step, or count steps per row, are not available.
+ * Turns off the options that do not work on the node table. With negatives it is updated row by row, so options that touch
+ * every row in each step, or count steps per row, are not available.
  */
-function rowOptimizer(optimizer: OptimizerConfig, warn: DeriveContext['warn']): OptimizerConfig {
-  const none = getOptimizerType(optimizer.type).denseOnly;
+function rowOptimizer(
+  optimizer: OptimizerConfig,
+  form: TrainingConfig['form'],
+  warn: DeriveContext['warn'],
+): OptimizerConfig {
+  const { denseOnly, allRowsOnly } = getOptimizerType(optimizer.type);
   const options: Record<string, unknown> = { ...optimizer.options };
-  for (const [key, value] of Object.entries(none)) {
+  for (const [key, value] of Object.entries({ ...denseOnly, ...(form === 'NEGATIVES' ? allRowsOnly : {}) })) {
     if (options[key] === value) continue;
-    warn(
-      `model.sparse_optimizer.options.${key}: has no effect on the node table; model.regularizer penalises large rows.`,
-    );
+    const advice =
+      key === 'weight_decay'
+        ? ' with training.form NEGATIVES, which updates only the rows of a batch; model.regularizer penalises large rows'
+        : '';
+    warn(`model.sparse_optimizer.options.${key}: has no effect on the node table${advice}.`);
     options[key] = value;
   }
   return { type: optimizer.type, options } as unknown as OptimizerConfig;
@@ -175,7 +192,10 @@ function deriveStorage(parsed: ParsedConfig, { given, warn }: DeriveContext): St
       `storage.device_ids: has no effect${device === 'cpu' ? ' on the cpu' : ', only one device is used'}.`,
     );
   const { filtered, negatives_per_positive: negatives } = parsed.training.negative_sampling;
-  if (parsed.training.bucket_partitions > 0 && (filtered || negatives === -1))
+  const { form } = parsed.training;
+  if (parsed.training.bucket_partitions > 0 && form !== 'NEGATIVES')
+    warn(`training.bucket_partitions: has no effect with training.form ${form}.`);
+  else if (parsed.training.bucket_partitions > 0 && (filtered || negatives === -1))
     warn('training.bucket_partitions: has no effect if all nodes are negatives.');
   else if (parsed.training.bucket_partitions > 0 && parsed.model.learning_task !== 'LINK_PREDICTION')
     warn('training.bucket_partitions: has no effect for NODE_CLASSIFICATION.');

@@ -6,6 +6,7 @@ import {
   didYouMean,
   field,
   flag,
+  fraction,
   integer,
   list,
   number,
@@ -13,6 +14,7 @@ import {
   positiveOr,
   section,
   text,
+  timeSpan,
   withExpected,
 } from '../../util/schema/fields.js';
 import { findMetric, metricList, metricSpellings, metricText, standardMetrics } from '../run/metric.js';
@@ -85,11 +87,17 @@ const earlyStopping = section({
   }),
   patience: field(integer(1), 3, { doc: 'evaluations without improvement before training ends', ours: true }),
   min_delta: field(number(0), 0, { doc: 'smallest change that is an improvement', ours: true }),
+  min_epochs: field(integer(0), 0, { doc: 'epochs before training may end early', ours: true }),
+  min_value: field(number().nullable(), null, {
+    doc: 'training ends if the metric has not reached this value after min_epochs',
+    ours: true,
+    shown: 'none',
+  }),
 });
 
 const schedule = section({
-  type: field(choice(['CONSTANT', 'LINEAR', 'COSINE', 'STEP', 'EXPONENTIAL']), 'CONSTANT', {
-    doc: 'change of the learning rates over the epochs',
+  type: field(choice(['CONSTANT', 'LINEAR', 'COSINE', 'STEP', 'EXPONENTIAL', 'PLATEAU']), 'CONSTANT', {
+    doc: 'change of the learning rates over the epochs; PLATEAU lowers them when the metric of early_stopping stops improving',
     ours: true,
   }),
   warmup_epochs: field(integer(0), 0, { doc: 'epochs in which the rates rise from 0', ours: true }),
@@ -99,17 +107,62 @@ const schedule = section({
     ours: true,
   }),
   step_epochs: field(integer(1), 10, { doc: 'epochs between steps of STEP', ours: true }),
+  factor: field(fraction(), 0.95, { doc: 'factor per step of PLATEAU', ours: true }),
+  patience: field(integer(0), 5, {
+    doc: 'PLATEAU: evaluations without improvement before a step',
+    ours: true,
+  }),
+  threshold: field(number(0), 1e-4, {
+    doc: 'PLATEAU: smallest improvement, relative to the best value',
+    ours: true,
+  }),
 });
 
 export const trainingSchema = section({
-  batch_size: field(integer(1), 1000, 'edges or nodes per step'),
-  negative_sampling: field(negativeSampling(), {}, 'negatives of link prediction'),
+  form: field(choice(['NEGATIVES', 'ONE_VS_ALL', 'K_VS_ALL']), 'NEGATIVES', {
+    doc: 'link prediction: NEGATIVES compares each edge with negative_sampling; ONE_VS_ALL and K_VS_ALL compare each query (a node and a relation, in both directions) with all nodes. The loss is a sum or mean (model.loss) over directed edges with ONE_VS_ALL, over queries with K_VS_ALL; LibKGE divides the sum of both directions by edges, which is twice the mean over directed edges, so its unweighted penalties are halved here',
+    ours: true,
+  }),
+  max_answers: field(countOr('all'), 16, {
+    doc: 'ONE_VS_ALL: answers of a query that share one row of scores; 1: a row per directed edge; -1: all. It changes which edges meet in a batch, not the loss of an epoch',
+    ours: true,
+  }),
+  filter_known: field(flag(), false, {
+    doc: 'ONE_VS_ALL: an answer does not compete with the other training answers of its query',
+    ours: true,
+  }),
+  candidates: field(choice(['ALL', 'RESIDENT']), 'ALL', {
+    doc: 'ONE_VS_ALL and K_VS_ALL: nodes that queries are compared with; RESIDENT: those in memory',
+    ours: true,
+    shown: 'ALL, or RESIDENT with a partition buffer',
+  }),
+  batch_size: field(
+    integer(1),
+    1000,
+    'edges or nodes per step; directed edges with ONE_VS_ALL, queries with K_VS_ALL',
+  ),
+  negative_sampling: field(negativeSampling(), {}, 'negatives of link prediction, with the form NEGATIVES'),
   bucket_partitions: field(integer(-1, 4096), -1, {
     doc: 'link prediction with all rows in memory: order training edges by buckets between this many partitions of the nodes; 0: random order; -1: random order up to 1 GiB of rows and optimiser state, chosen by size above',
     ours: true,
     shown: 'chosen by size',
   }),
   num_epochs: field(integer(1), 10, 'passes over the training set'),
+  time_limit: field(timeSpan().nullable(), null, {
+    doc: 'time of training and evaluation, for example 30m, 45s or 1.5h. The number of epochs that fit is measured on the first batches, once, and recorded as time_limit_epochs; training also ends before an epoch that would exceed the limit',
+    ours: true,
+    shown: 'none',
+  }),
+  time_limit_epochs: field(integer(1).nullable(), null, {
+    doc: 'most epochs, as time_limit has determined them. A file that has this key trains that many epochs whatever they take',
+    ours: true,
+    shown: 'none, or measured with time_limit',
+  }),
+  restore_best: field(flag().nullable(), null, {
+    doc: 'at the end, test and save the model with the best validation metric, not the last one',
+    ours: true,
+    shown: 'true with early_stopping or checkpoint.save_best',
+  }),
   pipeline: field(pipeline(), {}, 'overlap of loading, computing and updating'),
   logs_per_epoch: field(
     integer(0),
@@ -170,6 +223,10 @@ export const evaluationSchema = () =>
     negative_sampling: field(negativeSampling(), {}, 'negatives that a true edge is ranked against'),
     pipeline: field(pipeline(), {}, 'overlap of loading and computing'),
     epochs_per_eval: field(integer(1), 1, 'epochs between evaluations on the validation set'),
+    max_edges: field(countOr('all'), -1, {
+      doc: 'validate on at most this many edges, the same random ones every time; the test set is always whole; -1: all',
+      ours: true,
+    }),
     checkpoint_dir: field(text('a checkpoint directory'), '', {
       doc: 'evaluate this checkpoint instead of the final model',
       shown: 'none',

@@ -86,7 +86,7 @@ export class RunDirectory {
   readonly resumed: boolean;
   readonly #level: number;
   readonly #release: () => void;
-  readonly #config: { readonly given: string; readonly resolved: string };
+  #config: { readonly given: string; readonly resolved: string };
   /** Whether this process writes; other workers do not. */
   readonly #owner: boolean;
   readonly #rank: number;
@@ -194,6 +194,16 @@ export class RunDirectory {
     const text = new TextEncoder();
     await writeFileAtomic(this.file('config.yaml'), text.encode(this.#config.given));
     await writeFileAtomic(this.file('full_config.yaml'), text.encode(appendChecksum(this.#config.resolved)));
+  }
+
+  /** Replaces the resolved configuration, when training has determined a value of it. */
+  async replaceResolved(resolved: string): Promise<void> {
+    this.#config = { ...this.#config, resolved };
+    if (!this.#owner) return;
+    await writeFileAtomic(
+      this.file('full_config.yaml'),
+      new TextEncoder().encode(appendChecksum(this.#config.resolved)),
+    );
   }
 
   /** Returns whether the run in `path` is finished. */

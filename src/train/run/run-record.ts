@@ -79,7 +79,7 @@ const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (val
 
 /** Throws for a record that no run can have written, before anything is restored from it. */
 function checkRecord(path: string, record: RunRecord): RunRecord {
-  const { position, progress, best, state, random } = record;
+  const { position, progress, best, state, random, plateau } = record;
   const check = (fits: boolean, what: string, key: string, got: unknown): void => {
     if (fits) return;
     const advice = 'The checkpoint is damaged or was changed; use another.';
@@ -94,6 +94,13 @@ function checkRecord(path: string, record: RunRecord): RunRecord {
   // Both must be of the same epoch.
   check(position.step <= progress.batches, `at most ${progress.batches}`, 'position.step', position.step);
   check(best === null || isCount(best?.epoch), 'null, or epoch and value', 'best', best);
+  check(
+    plateau === undefined ||
+      (isObject(plateau) && typeof plateau.rate === 'number' && isCount(plateau.badSteps)),
+    'rate and badSteps',
+    'plateau',
+    plateau,
+  );
   check(isCount(record.stale), 'a whole number of at least 0', 'stale', record.stale);
   check(isObject(record.identity), 'an object', 'identity', record.identity);
   check(isObject(random) && Array.isArray(random.key), 'key and position', 'random', random);

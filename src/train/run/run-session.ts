@@ -23,6 +23,7 @@ import { ProgressReporter } from './progress-reporter.js';
 import { resumeCommand } from './resume-advice.js';
 import type { RunDirectory, RunSettings } from './run-directory.js';
 import { latestCheckpoint, modelFile, type RunRecord, readRecord, type TaskKind } from './run-record.js';
+import { TimeLimit } from './time-limit.js';
 import { StageTimings } from './timings.js';
 import { TraceWriter } from './trace.js';
 import { baselineNote, trainingAdvice } from './training-advice.js';
@@ -41,10 +42,22 @@ export interface RunPlan {
   readonly evaluatedBy: string;
   readonly fit: Pick<
     FitOptions,
-    'evaluateEvery' | 'lowerIsBetter' | 'metric' | 'patience' | 'minDelta' | 'schedule'
+    | 'evaluateEvery'
+    | 'lowerIsBetter'
+    | 'metric'
+    | 'patience'
+    | 'minDelta'
+    | 'minEpochs'
+    | 'minValue'
+    | 'schedule'
+    | 'plateau'
   >;
-  /** Whether to keep the state of the best epoch and test it. */
+  /** Whether to keep the state of the best epoch. */
   readonly keepBest: boolean;
+  /** Whether to test and save the best state in place of the last one; default: keepBest. */
+  readonly restoreBest?: boolean;
+  /** The time limit; absent without one, or where the number of epochs was given. */
+  readonly timeLimit?: PlannedLimit;
   /** Whether to save the final model. */
   readonly saveModel: boolean;
   /** When to save within an epoch; 0: never. */
@@ -62,6 +75,15 @@ export interface RunPlan {
   shown?(metrics: Metrics): readonly string[];
   /** Work after the test. Returns null if it was interrupted. */
   finish?(context: FinishContext): Promise<Readonly<Record<string, unknown>> | null>;
+}
+
+/** The time limit of a run. */
+export interface PlannedLimit {
+  readonly seconds: number;
+  /** Whether `epochs` of the plan follow from the limit already. */
+  readonly isPlanned: boolean;
+  /** Returns the resolved configuration with a number of epochs. */
+  resolved(path: string, epochs: number): string;
 }
 
 export interface FinishContext {
@@ -151,21 +173,56 @@ export class RunSession {
     const done = from.position?.epoch ?? 0;
     if (done >= epochs) this.#output.note(`Nothing to train: ${done} of ${epochs} epochs are done.`);
     const keeper = this.#plan.keepBest ? this.#keeper(checkpoints, task) : 'none';
+    const limitEpochs = this.#limitEpochs(task);
     const result = await fit(task, {
       ...this.#plan.fit,
+      ...(limitEpochs === undefined ? {} : { limitEpochs }),
       ...this.#hooks(task, checkpoints, epochs),
       ...{ epochs, from, best: keeper, timings: this.#timings },
     });
-    if (result.stopped === 'early')
-      this.#output.note(
-        `No improvement of ${this.#metric(task)} in ${result.stale} evaluations: training ends.`,
-      );
+    if (result.stopped === 'early') this.#output.note(this.#reasonToEnd(task, result));
     if (result.stopped === 'interrupted') {
       this.#progress?.stop();
       await this.#save(checkpoints, ['last'], result);
       return this.#stopped(`in epoch ${result.epochs + 1}`, result, {});
     }
     return this.#finish(task, checkpoints, result);
+  }
+
+  #reasonToEnd(task: Task, { stale, epochs }: FitResult): string {
+    const { patience = Number.POSITIVE_INFINITY, minValue } = this.#plan.fit;
+    const metric = this.#metric(task);
+    return stale >= patience
+      ? `No improvement of ${metric} in ${stale} evaluations: training ends.`
+      : `${metric} has not reached ${minValue} after ${epochs} epochs: training ends.`;
+  }
+
+  /** Returns the hook that lowers the number of epochs to those that fit the time limit; rank 0 decides. */
+  #limitEpochs(task: Task): FitOptions['limitEpochs'] {
+    const { timeLimit } = this.#plan;
+    if (timeLimit === undefined) return undefined;
+    const { seconds, isPlanned } = timeLimit;
+    const limit = new TimeLimit({
+      ...{ seconds, isPlanned, elapsed: this.#elapsed(), itemsPerEpoch: task.batches.train.numItems },
+    });
+    return async (state) => {
+      const own = this.#group.isRoot ? (limit.epochs(state) ?? 0) : 0;
+      const epochs = this.#group.highest(own);
+      if (epochs === 0) return undefined;
+      const decided = Math.max(1, epochs - this.#firstEpoch);
+      this.#say(`time limit: ${decided} epochs`);
+      await this.#group.onRoot(() => this.#run.replaceResolved(timeLimit.resolved(this.#run.path, decided)));
+      if (this.#progress !== null) this.#progress.epochs = Math.min(this.#progress.epochs ?? epochs, epochs);
+      return epochs;
+    };
+  }
+
+  /** Returns the seconds of the run so far, as its metrics have recorded them. */
+  #elapsed(): number {
+    if (!this.#group.isRoot || !this.#run.resumed) return 0;
+    return this.#run
+      .readMetrics()
+      .reduce((sum, { seconds }) => sum + (typeof seconds === 'number' ? seconds : 0), 0);
   }
 
   #metric(task: Task): string {
@@ -198,7 +255,7 @@ export class RunSession {
 
   async #restore(checkpoints: Checkpoints, name: string): Promise<Partial<FitState>> {
     const record = await checkpoints.restore(name);
-    const { position, progress, validation } = record;
+    const { position, progress, validation, plateau } = record;
     const { epoch, step } = position;
     let { best, stale } = record;
     if (this.#run.resumed) {
@@ -218,7 +275,8 @@ export class RunSession {
     const where = step === 0 ? `after epoch ${epoch}` : `in epoch ${epoch + 1}, after batch ${step}`;
     this.#output.note(`Resuming ${where}.`);
     this.#run.log('info', `resuming ${where}`);
-    return { position, progress, validation, best, stale };
+    const isResumed = this.#run.resumed && plateau !== undefined;
+    return { position, progress, validation, best, stale, ...(isResumed ? { plateau } : {}) };
   }
 
   /** Returns whether the best epoch is gone or no longer comparable. */
@@ -314,9 +372,9 @@ export class RunSession {
     }
   }
 
-  #report(set: HeldOut, epoch: number, metrics: Metrics, seconds: number): void {
-    this.#run.record({ event: 'eval', set, epoch, ...metrics, seconds });
-    this.#output.event('eval', { set, epoch, ...metrics, seconds });
+  #report(set: HeldOut, epoch: number, metrics: Metrics, seconds: number, more: object = {}): void {
+    this.#run.record({ event: 'eval', set, epoch, ...more, ...metrics, seconds });
+    this.#output.event('eval', { set, epoch, ...more, ...metrics, seconds });
     this.#say(`${set.padEnd(10)}  ${this.#cells(metrics)}`);
   }
 
@@ -330,11 +388,12 @@ export class RunSession {
 
   async #save(checkpoints: Checkpoints, names: readonly string[], state: FitState): Promise<void> {
     const { task, seed, identity, evaluatedBy } = this.#plan;
-    const { position, progress, best, stale, validation } = state;
+    const { position, progress, best, stale, validation, plateau } = state;
     const { epoch, step } = position;
     await checkpoints.save(names, {
       ...{ task, seed, identity, evaluatedBy, firstEpoch: this.#firstEpoch },
       ...{ position, progress, best, stale, validation },
+      ...(plateau === undefined ? {} : { plateau }),
     });
     this.#lastSave = performance.now();
     this.#output.event('checkpoint', { names, epoch, step });
@@ -345,6 +404,7 @@ export class RunSession {
     return {
       keep: (state) => this.#save(checkpoints, ['best'], state),
       restore: async (state) => {
+        if (!this.#restoresBest) return false;
         const differs = state.best?.epoch !== state.position.epoch;
         if (differs || this.#has('last')) await this.#save(checkpoints, ['last'], state);
         if (!differs && task.evaluationMovesState !== true) return false;
@@ -355,19 +415,25 @@ export class RunSession {
     };
   }
 
+  get #restoresBest(): boolean {
+    return this.#plan.restoreBest ?? this.#plan.keepBest;
+  }
+
   /** Tests the kept state, saves it, and writes the outcome. */
   async #finish(task: Task, checkpoints: Checkpoints, result: FitResult): Promise<RunResult> {
     const plan = this.#plan;
     const kept = this.#kept ?? result;
     const { epochs, best } = result;
     const { validation } = kept;
-    const names = plan.keepBest || !this.#has('last') ? [''] : ['', 'last'];
+    const names = this.#restoresBest || !this.#has('last') ? [''] : ['', 'last'];
     // Saved before the test, which may take long.
     if (plan.saveModel) await this.#save(checkpoints, names, kept);
-    if (plan.keepBest && best !== null) this.#say(`test with the model of epoch ${best.epoch}`);
+    const tested = this.#restoresBest && best !== null ? best.epoch : epochs;
+    if (this.#restoresBest && best !== null) this.#say(`test with the model of epoch ${tested}`);
     const started = performance.now();
     const test = await this.#evaluate(task, 'test');
-    if (!isEmpty(test)) this.#report('test', epochs, test, (performance.now() - started) / 1000);
+    if (!isEmpty(test))
+      this.#report('test', epochs, test, (performance.now() - started) / 1000, { tested_epoch: tested });
     const baselines = await this.#reportBaselines(task, isEmpty(test) ? 'validation' : 'test');
     this.#advise(task, result, isEmpty(test) ? validation : test, baselines);
     // Saved after the test events, so that scoring continues at the end of the stream.

@@ -140,6 +140,23 @@ export function size(min = 1) {
   );
 }
 
+/** A time in seconds, also written as 45s, 30m or 1.5h. */
+export function timeSpan() {
+  const text = 'a time such as 45s, 30m or 1.5h, or a number of seconds above 0';
+  return withExpected(
+    z.union([z.string(), z.number()], text).transform((value, context) => {
+      const match = /^\s*(\d+(?:\.\d*)?|\.\d+)\s*([smhd]?)\s*$/i.exec(String(value));
+      const seconds = match === null ? 0 : Number(match[1]) * secondsOf[match[2].toLowerCase()];
+      if (seconds > 0 && Number.isFinite(seconds)) return seconds;
+      context.addIssue({ code: 'custom', message: text, input: value });
+      return z.NEVER;
+    }),
+    text,
+  );
+}
+
+const secondsOf: Readonly<Record<string, number>> = { '': 1, s: 1, m: 60, h: 3600, d: 86_400 };
+
 /** One of `values`, in any case, or one of the `aliases` (written in lower case). */
 export function choice<const V extends readonly [string, ...string[]]>(
   values: V,

@@ -8,9 +8,10 @@ import { manualSeed } from '../../../tensor/index.js';
 import { ConfigError, markCollective, StateError } from '../../../util/errors.js';
 import { subsamples } from '../../config/check.js';
 import { checkAgainstDataset, factsOf } from '../../config/check-dataset.js';
-import { renderConfig } from '../../config/config-file.js';
+import { checkForm } from '../../config/check-form.js';
+import { configError, noOrigin, renderConfig } from '../../config/config-file.js';
 import type { SkeinConfig } from '../../config/index.js';
-import { learningRateFactor } from '../../config/schedule.js';
+import { learningRateFactor, plannedEpochs } from '../../config/schedule.js';
 import type { DistributedConfig } from '../../config/types.js';
 import { withPlugins } from '../../plugins.js';
 import { adoptCheckpoint, tableFolder, tableOf } from '../../run/adopt-checkpoint.js';
@@ -34,7 +35,7 @@ import { GraphTask } from './graph-task.js';
 import { initializeBatches, initializeModel, type RunSamplers } from './initialize-model.js';
 import type { Model } from './model/model.js';
 import { checkIdentity, checkSamplersOfRun, type RunIdentity, runIdentity } from './run-identity.js';
-import { configOfRun, withSeedOf } from './started-run.js';
+import { configOfRun, withLimitOf, withSeedOf } from './started-run.js';
 import { checkResources } from './storage/check-resources.js';
 import { withEdgeOrder } from './storage/edge-order.js';
 import { initializeSharedStorage } from './storage/initialize-storage.js';
@@ -65,7 +66,10 @@ export async function prepareGraphRun(
   const budgeted = await group.onEveryRank(() => withMemoryBudget(started, share, before, group.size));
   const { plan } = budgeted;
   await group.onEveryRank(() => checkFullBatch(started, plan));
-  const config = withEdgeOrder(budgeted.config, dataset.stats, before);
+  const config = withLimitOf(before, withEdgeOrder(budgeted.config, dataset.stats, before));
+  // The budget may have put rows on disk.
+  const problems = checkForm(config);
+  if (problems.length > 0) throw markCollective(configError(problems, noOrigin));
   await group.onRoot(() => checkKeptPartitions(config, before));
   checkWorkers(config, group.size);
   const warnings = await group.onRoot(() => {
@@ -76,6 +80,10 @@ export async function prepareGraphRun(
   if (plan !== null) output.note(plan.report);
   if (!config.training.pipeline.sync && group.size > 1)
     output.warn('training.pipeline.sync: false has no effect with several workers.');
+  else if (!config.training.pipeline.sync && config.training.form !== 'NEGATIVES')
+    output.warn(
+      `training.pipeline.sync: false has no effect with training.form ${config.training.form}: each step changes all rows.`,
+    );
   const { partition_dir: partitions = null } = config.distributed ?? {};
   if (isSharded(config) && partitions !== null)
     await group.onRoot(() => checkPartitionDirectory(partitions, config, dataset, group.size));
@@ -129,7 +137,9 @@ class GraphRun {
   plan(): RunPlan {
     const { config, identity, dataset, run } = this.#parts;
     const { model, training, evaluation } = config;
-    const { early_stopping: stopping, checkpoint } = training;
+    const { early_stopping: stopping, checkpoint, learning_rate_schedule: schedule } = training;
+    const keepBest = checkpoint.save_best || stopping !== null || training.restore_best === true;
+    const { min_value: minValue = null } = stopping ?? {};
     const headline = headlineOf(config);
     // Runs of versions without self_filter have no such key in their record.
     const { self_filter: selfFilter, ...negatives } = evaluation.negative_sampling;
@@ -137,21 +147,36 @@ class GraphRun {
       task: model.learning_task === 'LINK_PREDICTION' ? 'links' : 'nodes',
       seed: model.random_seed,
       seedKey: 'model.random_seed',
-      epochs: training.num_epochs,
+      epochs: plannedEpochs(config),
       identity: { ...identity },
       evaluatedBy: JSON.stringify({
         metric: stopping?.metric ?? headline,
         negatives: selfFilter ? evaluation.negative_sampling : negatives,
         ...(evaluation.candidates === 'ALL' ? {} : { candidates: evaluation.candidates }),
+        ...(evaluation.max_edges < 0 ? {} : { edges: evaluation.max_edges }),
       }),
       fit: {
         evaluateEvery: evaluation.epochs_per_eval,
         lowerIsBetter: lowerMetrics(),
         metric: stopping?.metric ?? headline,
-        ...(stopping === null ? {} : { patience: stopping.patience, minDelta: stopping.min_delta }),
-        schedule: (epoch, epochs) => learningRateFactor(training.learning_rate_schedule, epoch, epochs),
+        ...(stopping === null
+          ? {}
+          : { patience: stopping.patience, minDelta: stopping.min_delta, minEpochs: stopping.min_epochs }),
+        ...(minValue === null ? {} : { minValue }),
+        schedule: (epoch, epochs) => learningRateFactor(schedule, epoch, epochs),
+        ...(schedule.type === 'PLATEAU'
+          ? {
+              plateau: {
+                factor: schedule.factor,
+                patience: schedule.patience,
+                threshold: schedule.threshold,
+              },
+            }
+          : {}),
       },
-      keepBest: checkpoint.save_best || stopping !== null,
+      keepBest,
+      restoreBest: training.restore_best ?? keepBest,
+      ...this.#timeLimit(),
       saveModel: training.save_model,
       save: { batches: checkpoint.interval_batches, minutes: checkpoint.minutes },
       logsPerEpoch: training.logs_per_epoch,
@@ -172,6 +197,22 @@ class GraphRun {
     };
   }
 
+  #timeLimit(): Pick<RunPlan, 'timeLimit'> {
+    const { config, dataset, run } = this.#parts;
+    const { time_limit: seconds, time_limit_epochs: planned } = config.training;
+    // A new run with a given number of epochs does not depend on the clock.
+    if (seconds === null || (planned !== null && !run.resumed)) return {};
+    const resolved = (path: string, epochs: number): string => {
+      const located = locatedConfig(config, dataset);
+      return renderConfig({
+        ...located,
+        training: { ...located.training, time_limit_epochs: epochs },
+        storage: { ...located.storage, model_dir: path },
+      });
+    };
+    return { timeLimit: { seconds, isPlanned: planned !== null, resolved } };
+  }
+
   async #open(manifest: ReturnType<typeof tableOf>, timings: StageTimings): Promise<Task> {
     const { config, dataset, group, run, device, samplers } = this.#parts;
     const { pipeline } = config.training;
@@ -190,9 +231,10 @@ class GraphRun {
         cache === null ? '' : `, ${Math.round(100 * cache.cachedRatio)} % of the features cached`;
       run.log('info', `computing on webgpu (${device.adapter})${cached}`);
     }
+    const readsAhead = !pipeline.sync && group.size === 1 && config.training.form === 'NEGATIVES';
     return new GraphTask({
       ...{ model, source, table, timings, opened: manifest, headline: headlineOf(config) },
-      stalenessBound: pipeline.sync || group.size > 1 ? 1 : pipeline.staleness_bound,
+      stalenessBound: readsAhead ? pipeline.staleness_bound : 1,
       evaluateAhead: !config.evaluation.pipeline.sync && group.size === 1,
     });
   }
@@ -272,6 +314,12 @@ function checkWorkers(config: SkeinConfig, workers: number): void {
   if (isSharded(config)) checkSharded(config, workers);
   if (workers === 1 || isSharded(config)) return;
   const { model, storage, training } = config;
+  if (training.form !== 'NEGATIVES')
+    throw markCollective(
+      new ConfigError(
+        `training.form: expected NEGATIVES with ${workers} workers, got ${training.form}. Each worker has only its share of the rows; use one worker, which computes on all cores.`,
+      ),
+    );
   const shardsRequested = config.distributed?.edges === 'spread';
   if (storage.features.type === 'PARTITION_BUFFER') {
     const advice =

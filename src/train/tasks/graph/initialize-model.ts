@@ -25,7 +25,9 @@ import type {
 import { LinkPredictionReporter, NodeClassificationReporter } from '../../run/index.js';
 import { LinkPredictionModel } from '../links/link-prediction-model.js';
 import { RandomNegativeSampler, type TrainingNegativeSampler } from '../links/negative-sampler.js';
+import { QueryBatches } from '../links/query-batches.js';
 import { SubsamplingWeights } from '../links/subsampling-weights.js';
+import { ValidationSample } from '../links/validation-sample.js';
 import { NodeClassificationModel } from '../nodes/node-classification-model.js';
 import type { WorkerRank } from './batch/batch-share.js';
 import { BatchSource } from './batch/batch-source.js';
@@ -65,6 +67,7 @@ export function initializeModel(config: SkeinConfig, sizes: ModelSizes): Model {
       reporter,
     );
     links.seed = config.model.random_seed;
+    links.wholeQueries = config.training.form === 'K_VS_ALL';
     model = links;
   }
   return model.useOptimizer(
@@ -151,19 +154,24 @@ export function initializeBatches(
   const links = config.model.learning_task === 'LINK_PREDICTION';
   const evaluationSampling = config.evaluation.negative_sampling;
   const againstAll = evaluationSampling.filtered || evaluationSampling.negatives_per_positive === -1;
+  const { max_edges: most } = config.evaluation;
+  const negatives = config.training.form === 'NEGATIVES';
   const sampler = links ? new RandomEdgeSampler(storage, order) : new RandomNodeSampler(storage, order);
   return new BatchSource(storage, sampler, {
     batchSize: fullBatch ? Math.max(1, storage.splitNodes('train')?.length ?? 0) : batchSize,
     evaluationBatchSize: evaluationBatch(config, storage),
-    negatives: links
-      ? (own.negatives?.(storage, config) ?? newNegatives(storage, config.training.negative_sampling, seed))
-      : null,
+    queries: links && !negatives ? newQueries(storage, config) : null,
+    negatives:
+      links && negatives
+        ? (own.negatives?.(storage, config) ?? newNegatives(storage, config.training.negative_sampling, seed))
+        : null,
     edgeWeights: subsamples(config) ? new SubsamplingWeights(storage) : null,
     evaluationNegatives: !links || againstAll ? null : newNegatives(storage, evaluationSampling, seed),
     neighbors: train,
     evaluationNeighbors: evaluation,
     filtered: evaluationSampling.filtered,
     candidates: config.evaluation.candidates,
+    validation: links && most > 0 ? new ValidationSample(most, seed) : null,
     worker,
   });
 }
@@ -187,6 +195,17 @@ function newNegatives(
     localFilterMode: config.local_filter_mode,
     selfFilter: config.self_filter,
     seed,
+  });
+}
+
+function newQueries(storage: GraphStorage, { model, training, storage: stored }: SkeinConfig): QueryBatches {
+  return new QueryBatches(storage, {
+    batchSize: training.batch_size,
+    maxAnswers: training.max_answers,
+    wholeQueries: training.form === 'K_VS_ALL',
+    known: training.filter_known,
+    seed: model.random_seed,
+    shuffle: stored.shuffle_input,
   });
 }
 

@@ -18,3 +18,11 @@ export function withSeedOf(directory: string | null, config: SkeinConfig): Skein
   if (started === null) return config;
   return { ...config, model: { ...config.model, random_seed: started.model.random_seed } };
 }
+
+/** Returns the configuration with the number of epochs that the run has determined for the same time limit. */
+export function withLimitOf(started: SkeinConfig | null, config: SkeinConfig): SkeinConfig {
+  const { time_limit: seconds, time_limit_epochs: given } = config.training;
+  if (seconds === null || given !== null || started?.training.time_limit !== seconds) return config;
+  const { time_limit_epochs } = started.training;
+  return { ...config, training: { ...config.training, time_limit_epochs } };
+}

@@ -3,6 +3,7 @@
  * edges, candidates, filters, ties and metrics are those of the model's evaluation.
  */
 import type { NegativeMask } from '../../../gnn/ops/chunked-softmax-loss.js';
+import type { IdLists } from '../../../gnn/ops/id-lists.js';
 import { LinkPredictionReporter } from '../../run/index.js';
 import type { Baseline, HeldOut } from '../../task.js';
 import { maskBetween, resultPosition, type ShareSegment } from '../graph/batch/batch-share.js';
@@ -10,7 +11,6 @@ import type { BatchSource } from '../graph/batch/batch-source.js';
 import type { Negatives, TrainingBatch } from '../graph/batch/training-batch.js';
 import { type Candidates, positionIn } from './candidates.js';
 import type { Direction, EndCounts } from './end-counts.js';
-import type { IdLists } from './filter-index.js';
 import type { LinkPredictionModel } from './link-prediction-model.js';
 
 /** Held-out edges that are ranked; the rest of a larger split would take longer and change little. */

@@ -4,15 +4,11 @@
  * Edges are sorted once by (node, relation, other end), each as a stable grouping, so a lookup is a binary search within
  * one node's edges. Memory: 8 bytes per edge and direction.
  */
+import type { IdLists } from '../../../gnn/ops/id-lists.js';
 import { kernels } from '../../../native/index.js';
 import type { EdgeList } from '../../../sample/one-hop-sampler.js';
 
-/** Lists of ids, one per query: list i is ids[offsets[i]] … ids[offsets[i + 1] − 1], ascending. */
-export interface IdLists {
-  readonly offsets: Int32Array;
-  readonly ids: Int32Array;
-}
-
+/** Edges by their first end: those of node n are from offsets[n] on, sorted by relation and second end. */
 interface Side {
   readonly offsets: Int32Array;
   readonly relations: Int32Array | null;
@@ -64,7 +60,8 @@ export class FilterIndex {
   }
 }
 
-function sortSide(
+/** Sorts edges by (from, relation, to). */
+export function sortSide(
   from: Int32Array,
   relations: Int32Array | null,
   to: Int32Array,
@@ -75,21 +72,22 @@ function sortSide(
   let order = group(to, numNodes, null).order;
   if (relations !== null) order = group(relations, numRelations, order).order;
   const { order: final, offsets } = group(from, numNodes, order);
-  const pick = (values: Int32Array) => gather(values, final, n);
+  const pick = (values: Int32Array) => gatherInts(values, final, n);
   return { offsets, relations: relations === null ? null : pick(relations), ends: pick(to) };
 }
 
 /** Sorts the numbers of `before` stably by key. */
 function group(keys: Int32Array, count: number, before: Int32Array | null) {
   const n = keys.length;
-  const ordered = before === null ? keys : gather(keys, before, n);
+  const ordered = before === null ? keys : gatherInts(keys, before, n);
   const offsets = new Int32Array(count + 1);
   const order = new Int32Array(n);
   kernels().groupByKey(ordered, offsets, order, n, count);
-  return { offsets, order: before === null ? order : gather(before, order, n) };
+  return { offsets, order: before === null ? order : gatherInts(before, order, n) };
 }
 
-function gather(values: Int32Array, ids: Int32Array, n: number): Int32Array {
+/** Returns the first n values at `ids`. */
+export function gatherInts(values: Int32Array, ids: Int32Array, n: number): Int32Array {
   const out = new Int32Array(n);
   kernels().gatherRows(values, ids, out, n, 4);
   return out;

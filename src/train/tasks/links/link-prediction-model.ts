@@ -1,10 +1,12 @@
 /**
- * Link prediction: an encoder gives rows of nodes, a decoder scores edges with them, true edges against corrupted ones.
+ * Link prediction: an encoder gives rows of nodes, a decoder scores edges with them, true edges against corrupted ones or
+ * queries against all nodes.
  */
 
 import type { DecoderInput } from '../../../gnn/decoders/edge-decoder.js';
 import { edgeInput } from '../../../gnn/decoders/edge-input.js';
 import { linkLoss } from '../../../gnn/decoders/link-loss.js';
+import { queryLossOf } from '../../../gnn/decoders/query-objective.js';
 import type { EdgeDecoder, LossFunction, Regularizer } from '../../../gnn/index.js';
 import type { NegativeMask } from '../../../gnn/ops/chunked-softmax-loss.js';
 import { add, mul, noGrad, scope, type Tensor } from '../../../tensor/index.js';
@@ -37,6 +39,8 @@ export class LinkPredictionModel extends Model {
   readonly reporter: LinkPredictionReporter;
   /** The seed of corrupted relations (CORRUPT_REL). */
   seed = 0;
+  /** Whether a query counts once, whatever the number of its answers (K_VS_ALL); otherwise each answer does. */
+  wholeQueries = false;
 
   constructor(
     encoder: Encoder,
@@ -90,7 +94,11 @@ export class LinkPredictionModel extends Model {
 
   /** Returns the loss of the batch, or of this worker's share of it; null when it has no edges. */
   #loss(batch: TrainingBatch): Tensor | null {
-    const { share } = batch;
+    const { share, queries } = batch;
+    if (queries !== null)
+      return queryLossOf(this.decoder, this.#rows(batch, true), queries, {
+        ...{ loss: this.lossFunction, regularizer: this.regularizer, wholeQueries: this.wholeQueries },
+      });
     if (share === null) return this.#lossOf(batch, this.#rows(batch, true), null);
     if (share.segments.length === 0) return null;
     const rows = this.#rows(batch, true);

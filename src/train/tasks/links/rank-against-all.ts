@@ -5,6 +5,7 @@
  */
 import type { DecoderInput } from '../../../gnn/decoders/edge-decoder.js';
 import { EdgeDecoder } from '../../../gnn/index.js';
+import type { IdLists } from '../../../gnn/ops/id-lists.js';
 import { RankCounter, type RankCounts } from '../../../gnn/rank-counter.js';
 import { fromTypedArray, gatherRows, noGrad, scope, slice, type Tensor } from '../../../tensor/index.js';
 import { DeviceError, StateError } from '../../../util/errors.js';
@@ -14,7 +15,6 @@ import type { EvaluationData, TrainingBatch } from '../graph/batch/training-batc
 import { fetched } from '../graph/model/model.js';
 import { CandidateCounter } from './candidate-counter.js';
 import { positionIn } from './candidates.js';
-import type { IdLists } from './filter-index.js';
 
 /** The counts of each edge in one direction, from which ranks follow. */
 export interface EdgeCounts extends RankCounts {

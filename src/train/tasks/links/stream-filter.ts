@@ -3,9 +3,10 @@
  * of every edge would not fit either. Memory: a byte per node and direction, and the results, each end once for all edges
  * that share it.
  */
+
+import type { IdLists } from '../../../gnn/ops/id-lists.js';
 import type { EdgeList } from '../../../sample/one-hop-sampler.js';
 import type { EdgeSplit } from '../graph/storage/edge-splits.js';
-import type { IdLists } from './filter-index.js';
 
 export interface AskedEdges {
   readonly src: Int32Array;

@@ -4,9 +4,9 @@
  * their chunks. A share is scored in segments of equal chunks, because a decoder takes chunks of equal length.
  */
 import type { NegativeMask } from '../../../../gnn/ops/chunked-softmax-loss.js';
+import type { IdLists } from '../../../../gnn/ops/id-lists.js';
 import type { EdgeList } from '../../../../sample/one-hop-sampler.js';
 import { evenRange } from '../../../../util/arrays.js';
-import type { IdLists } from '../../links/filter-index.js';
 import type { Negatives, TrainingBatch } from './training-batch.js';
 
 /** Consecutive edges of a share with the chunks of negatives that belong to them; both count from the share's first. */

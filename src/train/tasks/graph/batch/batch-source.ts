@@ -15,7 +15,10 @@ import { checkOptionNames } from '../../../../util/option-names.js';
 import type { CandidateRule } from '../../../config/types.js';
 import type { Position, SplitName } from '../../../task.js';
 import type { NegativeDraw, TrainingNegativeSampler } from '../../links/negative-sampler.js';
+import type { QueryBatches } from '../../links/query-batches.js';
+import type { TrueEnds } from '../../links/stream-filter.js';
 import type { SubsamplingWeights } from '../../links/subsampling-weights.js';
+import type { ValidationSample } from '../../links/validation-sample.js';
 import type { GraphStorage } from '../storage/graph-storage.js';
 import { nodesOf, shareNodes, takeShare, type WorkerRank } from './batch-share.js';
 import type { DeviceFeatures } from './device-features.js';
@@ -34,6 +37,8 @@ export interface BatchSourceOptions {
   readonly evaluationNegatives?: TrainingNegativeSampler | null;
   /** Weights of training edges in the loss; null: all are 1. */
   readonly edgeWeights?: SubsamplingWeights | null;
+  /** Trains queries against all resident nodes, in place of edges against negatives; null: trains edges. */
+  readonly queries?: QueryBatches | null;
   /** Neighbours for training; null: none. */
   readonly neighbors?: TrainingNeighborSampler | null;
   /** Neighbours for evaluation (default: those of training). */
@@ -44,6 +49,8 @@ export interface BatchSourceOptions {
   readonly candidates?: CandidateRule;
   /** Take the edges of a batch out of the sampled neighbourhood (default true). */
   readonly hideTargets?: boolean;
+  /** The most validation edges: a fixed sample of them is evaluated. Default: all. */
+  readonly validation?: ValidationSample | null;
   /** One of several workers that share every batch; all have the same batches. Default: the only one. */
   readonly worker?: WorkerRank;
 }
@@ -77,7 +84,7 @@ export class BatchSource {
     checkOptionNames(name, options, {
       ...{ batchSize: true, evaluationBatchSize: true, negatives: true, evaluationNegatives: true },
       ...{ neighbors: true, evaluationNeighbors: true, filtered: true, candidates: true },
-      ...{ hideTargets: true, worker: true, edgeWeights: true },
+      ...{ hideTargets: true, worker: true, edgeWeights: true, queries: true, validation: true },
     });
     if (!(sampler instanceof TrainingEdgeSampler || sampler instanceof TrainingNodeSampler))
       throw new ValueError(
@@ -141,14 +148,17 @@ export class BatchSource {
     this.#loaded = false;
   }
 
-  /** Edges or nodes of the selected split. */
+  /** Edges or nodes of the selected split; queries train each edge in both directions. */
   get numItems(): number {
     return this.numItemsOf(this.storage.activeSplit);
   }
 
   numItemsOf(split: SplitName): number {
     const { storage } = this;
-    return this.holdsNodes ? (storage.splitNodes(split)?.length ?? 0) : storage.getNumEdges(split);
+    if (this.holdsNodes) return storage.splitNodes(split)?.length ?? 0;
+    const edges = storage.getNumEdges(split);
+    if (split === 'train') return this.#queries === null ? edges : 2 * edges;
+    return split === 'validation' ? Math.min(edges, this.#options.validation?.most ?? edges) : edges;
   }
 
   hasNext(): boolean {
@@ -187,9 +197,11 @@ export class BatchSource {
     if (embeddings !== null) {
       const rows = !batch.train
         ? asTensor(await embeddings.gather(ids), embeddings.width)
-        : ahead
-          ? await embeddings.residentAsync(ids)
-          : embeddings.resident(ids);
+        : batch.queries !== null
+          ? (embeddings.residentView?.() ?? embeddings.resident(ids))
+          : ahead
+            ? await embeddings.residentAsync(ids)
+            : embeddings.resident(ids);
       read = read.withEmbeddings(rows);
     }
     if (features === null) return read;
@@ -225,6 +237,7 @@ export class BatchSource {
 
   async #drawTraining(): Promise<TrainingBatch> {
     if (this.isAtStateEnd) await this.#enterNextState();
+    if (this.#queries !== null) return this.#drawQueries(this.#queries);
     const { epoch, step, cursor, state } = this.#position;
     const batchSize = Math.min(this.batchSize, this.#numActive() - cursor);
     const after = { state, step: step + 1, cursor: cursor + batchSize };
@@ -239,6 +252,18 @@ export class BatchSource {
     return this.#findNodes(batch, this.neighbors);
   }
 
+  #drawQueries(batches: QueryBatches): TrainingBatch {
+    const { epoch, step, cursor, state } = this.#position;
+    const { queries, rows, answers } = batches.draw(epoch, cursor);
+    const after = { state, step: step + 1, cursor: cursor + rows };
+    this.#position = { epoch, ...after };
+    this.#inFlight++;
+    return new TrainingBatch({
+      ...{ train: true, at: { epoch, step }, startIndex: cursor, batchSize: answers, after, queries },
+      uniqueNodeIndices: batches.candidates,
+    });
+  }
+
   #withNodes(batch: TrainingBatch, nodes: Int32Array): TrainingBatch {
     const allNodes = this.#worker.size > 1 ? nodes : null;
     return batch.with({ rootNodes: shareNodes(nodes, this.#worker), allNodes });
@@ -250,6 +275,10 @@ export class BatchSource {
     const batch = drawNegatives(edges, this.#options.negatives ?? null);
     const needsAll = this.neighbors !== null && this.#worker.size > 1;
     return takeShare(needsAll ? batch.with({ allNodes: nodesOf(batch) }) : batch, this.#worker);
+  }
+
+  get #queries(): QueryBatches | null {
+    return this.#options.queries ?? null;
   }
 
   get #worker(): WorkerRank {
@@ -270,7 +299,12 @@ export class BatchSource {
       const nodes = storage.splitNodes(storage.activeSplit) as Int32Array;
       batch = this.#withNodes(batch, nodes.slice(startIndex, end));
     } else if (split !== null) {
-      const { src, dst, relations = null } = await split.read(startIndex, end);
+      const validation = storage.activeSplit === 'validation' ? this.#options.validation : null;
+      const {
+        src,
+        dst,
+        relations = null,
+      } = (await validation?.read(split, startIndex, end)) ?? (await split.read(startIndex, end));
       const sampler = this.#options.evaluationNegatives ?? null;
       const edges = batch.with({ src, dst, relations });
       batch = sampler === null ? await this.#rankAgainstAll(edges) : drawNegatives(edges, sampler);
@@ -283,7 +317,12 @@ export class BatchSource {
     const filtered = this.#options.filtered ?? true;
     const [src, dst] = [batch.src as Int32Array, batch.dst as Int32Array];
     const asked = { src, dst, relations: batch.relations };
-    const ends = filtered ? await this.storage.trueEndsOfBatch(batch.startIndex, asked) : null;
+    const isSampled =
+      this.storage.activeSplit === 'validation' && (this.#options.validation ?? null) !== null;
+    const trueEnds = (): Promise<TrueEnds> =>
+      // Edges of a sample are not consecutive in their split.
+      isSampled ? this.storage.trueEnds(asked) : this.storage.trueEndsOfBatch(batch.startIndex, asked);
+    const ends = filtered ? await trueEnds() : null;
     return batch.with({
       evaluation: {
         tiles: () => this.storage.tiles(),
@@ -319,6 +358,7 @@ export class BatchSource {
 
   #numActive(): number {
     const { activeNodes, numActiveEdges } = this.storage;
+    if (this.#queries !== null) return numActiveEdges === 0 ? 0 : this.#queries.count(this.#position.epoch);
     return this.holdsNodes ? activeNodes.length : numActiveEdges;
   }
 

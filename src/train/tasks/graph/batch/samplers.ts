@@ -10,7 +10,7 @@ import type { GraphStorage } from '../storage/graph-storage.js';
 import type { TrainingBatch } from './training-batch.js';
 
 /** Independent uses of one seed; apart from those of the samplers in `skein/sample`. */
-export const streams = { order: 16, negatives: 17 } as const;
+export const streams = { order: 16, negatives: 17, queries: 18, validation: 19 } as const;
 
 export abstract class TrainingEdgeSampler {
   readonly graphStorage: GraphStorage;

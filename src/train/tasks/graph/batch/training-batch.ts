@@ -6,7 +6,9 @@
  * Ids of edges, negatives and `uniqueNodeIndices` are local ids of the resident partitions (global ids when all of the
  * node table is resident). `srcRows`, `dstRows` and the rows of negatives index the encoded nodes of this batch.
  */
+import type { QueryRows } from '../../../../gnn/decoders/query-rows.js';
 import type { NegativeMask } from '../../../../gnn/ops/chunked-softmax-loss.js';
+import type { IdLists } from '../../../../gnn/ops/id-lists.js';
 import type { SampleTime } from '../../../../sample/index.js';
 import type { LayerGraph } from '../../../../sample/layer-graph.js';
 import type { EdgeList } from '../../../../sample/one-hop-sampler.js';
@@ -15,7 +17,6 @@ import type { Tensor, TensorDevice } from '../../../../tensor/index.js';
 import { unscoped } from '../../../../tensor/scope.js';
 import type { Cursor } from '../../../task.js';
 import type { Candidates } from '../../links/candidates.js';
-import type { IdLists } from '../../links/filter-index.js';
 import type { BatchShare } from './batch-share.js';
 import type { BatchSource } from './batch-source.js';
 
@@ -65,6 +66,11 @@ export class TrainingBatch {
   readonly share: BatchShare | null = null;
   /** Nodes of the whole batch, which may repeat, where this is a worker's share and neighbours are sampled. */
   readonly allNodes: Int32Array | null = null;
+  /**
+   * The queries of a batch of one-against-all training, in place of edges: their entities and answers index
+   * `uniqueNodeIndices`, which are all resident nodes.
+   */
+  readonly queries: readonly QueryRows[] | null = null;
   /** Nodes of a node-classification batch. */
   readonly rootNodes: Int32Array | null = null;
   /** Set when the batch is ranked against all nodes instead of sampled negatives. */

@@ -36,7 +36,9 @@ function decided(config: SkeinConfig, stats: PreparedStats): number {
   const links = model.learning_task === 'LINK_PREDICTION';
   // Negatives are drawn among the nodes of the state: all nodes would touch all of the table.
   const draws =
-    training.negative_sampling.negatives_per_positive !== -1 && !training.negative_sampling.filtered;
+    training.form === 'NEGATIVES' &&
+    training.negative_sampling.negatives_per_positive !== -1 &&
+    !training.negative_sampling.filtered;
   const inMemory = bufferConfig(config) === null && storage.embeddings.type === 'HOST_MEMORY';
   if (!links || !draws || !inMemory || bytes <= randomOrderBytes) return 0;
   const wanted = Math.max(2 * partitionsAtOnce, Math.ceil(bytes / partitionBytes));

@@ -239,7 +239,8 @@ const weighs = (config: SkeinConfig, split: SplitName): boolean =>
 function bucketPartitions({ storage, model, training }: SkeinConfig): number {
   const { filtered, negatives_per_positive: negatives } = training.negative_sampling;
   // Negatives that are all nodes touch all of the table anyway.
-  const links = model.learning_task === 'LINK_PREDICTION' && !filtered && negatives !== -1;
+  const draws = training.form === 'NEGATIVES' && !filtered && negatives !== -1;
+  const links = model.learning_task === 'LINK_PREDICTION' && draws;
   return links && storage.embeddings.type === 'HOST_MEMORY' ? Math.max(0, training.bucket_partitions) : 0;
 }
 

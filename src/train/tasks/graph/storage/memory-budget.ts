@@ -5,6 +5,7 @@
 import type { PreparedStats } from '../../../../data/prepare/dataset-yaml.js';
 import { type MemoryPlan, type MemoryPlanOptions, planMemory } from '../../../../storage/index.js';
 import { rowOptimizer } from '../../../../storage/optimizer-types.js';
+import { columnRowBytes } from '../../../../storage/table-manifest.js';
 import { ConfigError, InternalError, ValueError } from '../../../../util/errors.js';
 import { invocation } from '../../../../util/invocation.js';
 import { formatBytes } from '../../../../util/size.js';
@@ -17,19 +18,29 @@ const elementBytes = { float32: 4, float16: 2, bfloat16: 2 } as const;
 
 /** Returns the bytes of a batch: rows of its nodes, their gradients, and copies of both in flight. */
 export function batchBytes(config: SkeinConfig): number {
-  const { batch_size: edges, negative_sampling: negatives } = config.training;
+  const { form, batch_size: edges, negative_sampling: negatives } = config.training;
+  const width = Math.max(1, config.model.encoder.embedding_dim);
+  // Rows of all nodes are not copied; scores are computed in blocks of this size.
+  if (form !== 'NEGATIVES') return scoreBytes + 6 * edges * width * 4;
   const given = negatives.negatives_per_positive;
   const { src, dst } = typeof given === 'object' ? given : { src: given, dst: given };
   const drawn = (Math.max(0, src) + Math.max(0, dst)) * negatives.num_chunks;
-  return (2 * edges + drawn) * Math.max(1, config.model.encoder.embedding_dim) * 4 * 6;
+  return (2 * edges + drawn) * width * 4 * 6;
 }
 
 /** Returns the bytes of a node's embeddings with optimiser state. */
 export function tableRowBytes(config: SkeinConfig): number {
   const width = config.model.encoder.embedding_dim;
-  const state = 4 * rowOptimizer(config.model.sparse_optimizer).stateColumns;
-  return width * (elementBytes[config.storage.embeddings.options.dtype] + state);
+  if (width === 0) return 0;
+  const [, ...state] = rowOptimizer(config.model.sparse_optimizer).columns('rows', width);
+  const stateBytes = state.reduce((sum, column) => sum + columnRowBytes(column), 0);
+  // A step of queries against all nodes has a gradient of every resident row.
+  const gradient = config.training.form === 'NEGATIVES' ? 0 : width * 4;
+  return width * elementBytes[config.storage.embeddings.options.dtype] + stateBytes + gradient;
 }
+
+/** Bytes of the scores of queries against all nodes that are in memory at the same time. */
+const scoreBytes = 2 ** 26;
 
 export interface BudgetedConfig {
   readonly config: SkeinConfig;
@@ -97,7 +108,12 @@ export function withMemoryBudget(
       fixedRowBytes > 0 ? { ...buffer, options: { ...buffer.options, dtype: 'float32' as const } } : features,
     edges: { ...config.storage.edges, type: 'FLAT_FILE' as const },
   };
-  return { config: { ...config, storage }, plan };
+  const { form, candidates } = config.training;
+  const training = {
+    ...config.training,
+    candidates: form === 'NEGATIVES' ? candidates : ('RESIDENT' as const),
+  };
+  return { config: { ...config, storage, training }, plan };
 }
 
 /**

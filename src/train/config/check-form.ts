@@ -1,0 +1,70 @@
+/** Checks the keys that one-against-all training (`training.form`) combines with. */
+import { type ConfigProblem, problem } from '../../util/schema/problem.js';
+import type { SkeinConfig } from './types.js';
+
+export function checkForm(config: SkeinConfig): ConfigProblem[] {
+  const { model, training } = config;
+  const { form } = training;
+  if (form === 'NEGATIVES') return [];
+  const wrong = (key: string, expected: string, got: unknown, advice: string): ConfigProblem =>
+    problem(key, `${expected} with training.form ${form}`, got, advice);
+  if (model.decoder.type === 'NODE')
+    return [
+      wrong(
+        'model.learning_task',
+        'LINK_PREDICTION',
+        model.learning_task,
+        'Only edges have queries; remove the form.',
+      ),
+    ];
+  const problems: ConfigProblem[] = [];
+  const { edge_decoder_method: method } = model.decoder.options;
+  if (method !== 'CORRUPT_NODE') {
+    const advice = 'Each query is compared with all nodes; remove the method, or the form.';
+    problems.push(wrong('model.decoder.options.edge_decoder_method', 'CORRUPT_NODE', method, advice));
+  }
+  for (const [i, stage] of model.encoder.layers.entries())
+    for (const [j, { type }] of stage.entries())
+      if (type === 'GNN') {
+        const advice =
+          'Every step would encode all nodes; use form: NEGATIVES, or an encoder without GNN layers.';
+        problems.push(wrong(`model.encoder.layers[${i}][${j}].type`, 'no GNN layer', type, advice));
+      }
+  if ('subsampling' in model.loss.options && model.loss.options.subsampling === true) {
+    const advice = 'It weights edges; remove it, or use form: NEGATIVES.';
+    problems.push(wrong('model.loss.options.subsampling', 'false', true, advice));
+  }
+  if (form === 'K_VS_ALL' && training.filter_known)
+    problems.push(
+      wrong(
+        'training.filter_known',
+        'false',
+        true,
+        'All answers of a query are trained together; remove it.',
+      ),
+    );
+  return [...problems, ...checkBuffer(config)];
+}
+
+/** Nodes on disk cannot be compared with, and answers there are not known. */
+function checkBuffer({ storage, training }: SkeinConfig): ConfigProblem[] {
+  const table = (['embeddings', 'features'] as const).find(
+    (name) => storage[name].type === 'PARTITION_BUFFER',
+  );
+  if (table === undefined) return [];
+  const { form, candidates, filter_known: filters } = training;
+  const key = `storage.${table}.type`;
+  const problems: ConfigProblem[] = [];
+  if (candidates === 'ALL') {
+    const advice = 'Nodes on disk cannot be compared with; remove the key, or use HOST_MEMORY.';
+    problems.push(
+      problem('training.candidates', `RESIDENT with ${key} PARTITION_BUFFER`, candidates, advice),
+    );
+  }
+  const needsAll = form === 'K_VS_ALL' ? 'training.form K_VS_ALL' : filters ? 'training.filter_known' : null;
+  if (needsAll !== null) {
+    const advice = 'Answers on disk are not known; use HOST_MEMORY, or ONE_VS_ALL without filter_known.';
+    problems.push(problem(key, `HOST_MEMORY with ${needsAll}`, 'PARTITION_BUFFER', advice));
+  }
+  return problems;
+}
