@@ -64,15 +64,6 @@ function checkTask({ model, training, evaluation }: SkeinConfig): ConfigProblem[
         'It shifts the scores of edges; remove the key.',
       ),
     );
-  if (nodes && evaluation.max_edges > 0)
-    problems.push(
-      problem(
-        'evaluation.max_edges',
-        '-1 for model.learning_task NODE_CLASSIFICATION',
-        evaluation.max_edges,
-        'It samples edges; remove it.',
-      ),
-    );
   for (const [i, name] of evaluation.metrics.entries())
     if (findMetric(name)?.task !== model.learning_task) {
       const advice = `Use ${metricText(model.learning_task)}.`;
@@ -223,7 +214,7 @@ function checkBuffer(where: string, { options }: PartitionBufferConfig): ConfigP
   return problems;
 }
 
-function checkTraining({ training, evaluation }: SkeinConfig): ConfigProblem[] {
+function checkTraining({ model, training, evaluation }: SkeinConfig): ConfigProblem[] {
   const problems: ConfigProblem[] = [];
   const stopping = training.early_stopping;
   if (stopping !== null && stopping.metric !== 'loss' && !evaluation.metrics.includes(stopping.metric)) {
@@ -237,6 +228,15 @@ function checkTraining({ training, evaluation }: SkeinConfig): ConfigProblem[] {
       ),
     );
   }
+  if (model.learning_task === 'NODE_CLASSIFICATION' && evaluation.max_edges > 0)
+    problems.push(
+      problem(
+        'evaluation.max_edges',
+        '-1 for model.learning_task NODE_CLASSIFICATION',
+        evaluation.max_edges,
+        'It samples edges; remove it.',
+      ),
+    );
   if (training.resume_training && training.resume_from_checkpoint !== '') {
     const advice =
       'resume_training continues a run, resume_from_checkpoint starts a new one; keep one of them.';
