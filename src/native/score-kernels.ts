@@ -135,9 +135,12 @@ export interface QueryLossArguments {
   readonly sigma: FloatArray;
   /** Added to the scores of bce. */
   readonly offset: number;
-  /** Probability of dropping an element of the table. */
+  /** Probability p of dropping an element of the table, rounded to a multiple of 2⁻¹⁶. */
   readonly drop: number;
-  /** Key of the dropped elements, which are those of `dropout` on the whole table; null to drop none. */
+  /**
+   * Element e of the table is dropped where half-word e of the key's sequence (of each word the lower half first) is less than
+   * 2¹⁶·p, else divided by 1 − p; null to drop none.
+   */
   readonly key: RandomKey | null;
   /** Loss of each query, written. */
   readonly loss: FloatArray;

@@ -235,43 +235,47 @@ it('gives the same bytes for any number of threads', () => {
   );
 });
 
-it('drops the elements that dropout drops', () => {
+it('drops about a share p of the elements, and divides the others by 1 − p', () => {
   for (const k of nativeKernels === null ? [referenceKernels] : [referenceKernels, nativeKernels]) {
-    const [queries, count, width] = [1, 9, 5];
-    const table = new Float32Array(count * width).fill(1);
-    const dropped = zeros('f32', count * width);
-    const key = Uint32Array.of(9, 8, 7, 6);
-    k.dropout(table, dropped, count * width, 0.5, key);
-    const gTable = zeros('f32', count * width);
-    k.queryLoss({
-      kind: queryCode.squares,
-      query: new Float32Array(width).fill(1),
-      table,
-      bias: null,
-      answerOffsets: Int32Array.of(0, 0),
-      answers: new Int32Array(0),
-      knownOffsets: null,
-      known: null,
-      omega: Float32Array.of(0.5),
-      tau: Float32Array.of(0),
-      sigma: Float32Array.of(0),
-      offset: 0,
-      drop: 0.5,
-      key,
-      loss: zeros('f32', 1),
-      gQuery: null,
-      gTable,
-      gBias: null,
-      queries,
-      count,
-      width,
-    });
-    // The gradient of ½ Σ s² is s, the sum of the row, for each element that was kept, times 2.
-    const want = dropped.map((x, i) => {
-      const row = Math.floor(i / width);
-      return x * [...dropped.slice(row * width, (row + 1) * width)].reduce((a, b) => a + b, 0);
-    });
-    expect([...gTable]).toEqual([...want]);
+    const [count, width] = [1001, 33];
+    const call = (p: number, seed: number): FloatArray => {
+      const gTable = zeros('f64', count * width);
+      // The gradient of Σ s by an element of the table is the element's factor.
+      k.queryLoss({
+        kind: queryCode.bce,
+        query: new Float64Array(width).fill(1),
+        table: new Float64Array(count * width).fill(Number.POSITIVE_INFINITY),
+        bias: null,
+        answerOffsets: Int32Array.of(0, 0),
+        answers: new Int32Array(0),
+        knownOffsets: null,
+        known: null,
+        omega: Float64Array.of(1),
+        tau: Float64Array.of(0),
+        sigma: Float64Array.of(0),
+        offset: 0,
+        drop: p,
+        key: Uint32Array.of(seed, 8, 7, 6),
+        loss: zeros('f64', 1),
+        gQuery: null,
+        gTable,
+        gBias: null,
+        queries: 1,
+        count,
+        width,
+      });
+      return gTable;
+    };
+    for (const p of [0.01, 0.25, 0.9]) {
+      const factors = call(p, 9);
+      const dropped = factors.filter((f) => f === 0).length / factors.length;
+      // Five standard deviations of a share of 33,033 elements.
+      expect(Math.abs(dropped - p)).toBeLessThan(5 * Math.sqrt((p * (1 - p)) / factors.length));
+      // p is a multiple of 2⁻¹⁶.
+      for (const f of new Set(factors)) if (f !== 0) expect(f * (1 - p)).toBeCloseTo(1, 3);
+    }
+    expect(call(0.5, 9)).toEqual(call(0.5, 9));
+    expect(call(0.5, 9)).not.toEqual(call(0.5, 10));
   }
 });
 

@@ -7,7 +7,8 @@ namespace skein {
 
 // s[i, j] = query[i] · dropped(table)[j] + bias[j]. Query i has the answers answers[answer_offsets[i]] … (a multiset, m[i, j]
 // counts j) and, for masked_softmax, the known ids that do not compete; see query_rows.h for the loss of each kind.
-// The mask of `key` (null: none is dropped) is that of dropout() on the whole table.
+// With a `key` (null: nothing is dropped) element e of the table is dropped, and the others are scaled, as Dropout in query_tiles.h
+// says: a function of key and e.
 //
 // loss [queries] is written; g_query, g_table and g_bias are gradients of the sum of loss, overwritten, each may be null.
 // bias and known_offsets may be null.

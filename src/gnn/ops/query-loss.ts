@@ -23,7 +23,7 @@ import { checkMatrix } from './scores.js';
 
 /** Dropout of the table's elements: inverted, and a function of key, row and column. */
 export interface TableDropout {
-  /** Probability of dropping an element. */
+  /** Probability of dropping an element, rounded to a multiple of 2⁻¹⁶. */
   readonly p: number;
   readonly key: RandomKey;
 }

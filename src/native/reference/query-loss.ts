@@ -1,8 +1,8 @@
 /** The twin of queryLoss: one query at a time, its scores and their gradient in double precision. */
+import { philoxWords } from '../../util/philox.js';
 import type { Kernels } from '../kernels.js';
 import { queryKinds } from '../op-codes.js';
-import type { FloatArray } from '../types.js';
-import { dropoutTwins } from './dropout.js';
+import type { FloatArray, RandomKey } from '../types.js';
 
 /** One query: its lists, weights, and scores, which become their gradient. */
 interface Row {
@@ -20,7 +20,8 @@ export const queryLossTwins = {
     const { kind, query, table, bias, answerOffsets, answers, knownOffsets, known } = args;
     const { omega, tau, sigma, offset, drop, key, loss, gQuery, gTable, gBias, queries, count, width } = args;
     const rows = table.slice(0, count * width);
-    if (key !== null) dropoutTwins.dropout(rows, rows, rows.length, drop, key);
+    const factors = key === null ? null : factorsOf(key, drop, rows);
+    multiply(rows, factors);
     const sumsOfRows = new Float64Array(gTable === null ? 0 : count * width);
     const sumsOfBias = new Float64Array(count);
     const s = new Float64Array(count);
@@ -46,9 +47,24 @@ export const queryLossTwins = {
     }
     gBias?.set(sumsOfBias);
     gTable?.set(sumsOfRows);
-    if (gTable !== null && key !== null) dropoutTwins.dropout(gTable, gTable, sumsOfRows.length, drop, key);
+    if (gTable !== null) multiply(gTable, factors);
   },
 } satisfies Partial<Kernels>;
+
+/** Returns 0 or 1 / (1 − p) for each element, in its precision. */
+function factorsOf(key: RandomKey, p: number, rows: FloatArray): FloatArray {
+  const threshold = Math.round(p * 65536);
+  const words = new Uint32Array(Math.ceil(rows.length / 2));
+  philoxWords(key, 0, words.length, words);
+  return rows.map((_, i) =>
+    ((words[i >> 1] >>> (16 * (i & 1))) & 0xffff) < threshold ? 0 : 65536 / (65536 - threshold),
+  );
+}
+
+function multiply(values: FloatArray, factors: FloatArray | null): void {
+  if (factors === null) return;
+  for (const [i, factor] of factors.entries()) values[i] = factor === 0 ? 0 : values[i] * factor;
+}
 
 function scoresOf(q: FloatArray, rows: FloatArray, bias: FloatArray | null, s: Float64Array): void {
   const width = q.length;
