@@ -5,6 +5,9 @@ export { type FitHooks, type FitOptions, type FitResult, fit } from './fit.js';
 export { type OpenedRun, type OpenRunOptions, openRun } from './open-run.js';
 export { loadPlugins, type PluginLibrary } from './plugins.js';
 export * from './run/index.js';
+export { type RetrainResult, retrainBest } from './search/retrain.js';
+export type { SearchResult, SearchTrial } from './search/search.js';
+export { type SearchOptions, searchConfig } from './search/search-config.js';
 export {
   type Batches,
   type Cursor,

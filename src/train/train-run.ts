@@ -27,6 +27,8 @@ export interface TrainRunOptions {
   readonly output?: Output;
   /** Write a trace of the stages. */
   readonly profile?: boolean;
+  /** Evaluate the test split at the end (default true). */
+  readonly test?: boolean;
   /** Custom samplers for the training batches of a run over a graph; a resumed run needs them again. */
   readonly samplers?: RunSamplers;
   /** The workers; all of them make this call. Default: those that a launcher started. */
@@ -40,6 +42,7 @@ export async function trainRun(given: TrainRunOptions): Promise<RunResult> {
     source: true,
     output: true,
     profile: true,
+    test: true,
     samplers: true,
     group: true,
   });
@@ -58,6 +61,7 @@ async function trainOnWorkers({
   group,
   output,
   profile = false,
+  test = true,
   samplers = {},
 }: WorkerOptions): Promise<RunResult> {
   checkSamplers(config, samplers, group.size);
@@ -70,7 +74,7 @@ async function trainOnWorkers({
       ...(source === undefined ? {} : { source }),
     });
     output.event('config', { directory: run.path, ...prepared.details });
-    const session = new RunSession({ plan: await prepared.plan(run), run, output, group, profile });
+    const session = new RunSession({ plan: await prepared.plan(run), run, output, group, profile, test });
     try {
       return await session.train();
     } catch (error) {

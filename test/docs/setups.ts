@@ -135,6 +135,10 @@ const moreReferrals: [string, string][] = ${JSON.stringify(referrals)};
     files: eventFiles,
     prelude: `const moreMessages: [string, string, number][] = ${JSON.stringify(events.map(([a, b, t]) => [a === 'u0' ? 'ana' : a, b, t]))};\n`,
   },
+  'docs/search.md': {
+    files: facts,
+    commands: preparedFacts,
+  },
   'docs/guides/larger-than-memory.md': { files: facts, commands: preparedFacts },
   'docs/guides/workers.md': { files: facts, commands: preparedFacts },
   'docs/distributed.md': {

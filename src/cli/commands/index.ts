@@ -12,6 +12,7 @@ import { register as preprocess } from './preprocess.js';
 import { register as query } from './query.js';
 import { register as quickstart } from './quickstart.js';
 import { register as run } from './run.js';
+import { register as search } from './search.js';
 import { register as serve } from './serve.js';
 import { register as train } from './train.js';
 
@@ -21,6 +22,7 @@ export const commands: readonly ((program: Command) => void)[] = [
   partition,
   config,
   train,
+  search,
   evaluate,
   predict,
   query,

@@ -115,6 +115,8 @@ export interface RunSessionOptions {
   readonly group: WorkerGroup;
   /** Write a trace of the stages. */
   readonly profile?: boolean;
+  /** Evaluate the test split at the end (default true). */
+  readonly test?: boolean;
 }
 
 export class RunSession {
@@ -122,6 +124,7 @@ export class RunSession {
   readonly #run: RunDirectory;
   readonly #output: Output;
   readonly #group: WorkerGroup;
+  readonly #tests: boolean;
   readonly #trace: TraceWriter | null;
   readonly #timings: StageTimings;
   readonly #interrupt: Interrupt;
@@ -137,11 +140,12 @@ export class RunSession {
   #seconds = 0;
   #lastSave = performance.now();
 
-  constructor({ plan, run, output, group, profile = false }: RunSessionOptions) {
+  constructor({ plan, run, output, group, profile = false, test = true }: RunSessionOptions) {
     this.#plan = plan;
     this.#run = run;
     this.#output = output;
     this.#group = group;
+    this.#tests = test;
     const trace = profile && group.isRoot ? new TraceWriter(run.file('trace.json')) : null;
     this.#trace = trace;
     this.#timings = new StageTimings(trace === null ? null : (span) => trace.add(span));
@@ -270,7 +274,8 @@ export class RunSession {
     }
     // The test is repeated at the end.
     await this.#run.keepMetrics(
-      ({ epoch: at, set }) => !String(set).startsWith('test') && (typeof at !== 'number' || at <= epoch),
+      ({ event, epoch: at, set }) =>
+        event !== 'baseline' && !String(set).startsWith('test') && (typeof at !== 'number' || at <= epoch),
     );
     const where = step === 0 ? `after epoch ${epoch}` : `in epoch ${epoch + 1}, after batch ${step}`;
     this.#output.note(`Resuming ${where}.`);
@@ -428,14 +433,7 @@ export class RunSession {
     const names = this.#restoresBest || !this.#has('last') ? [''] : ['', 'last'];
     // Saved before the test, which may take long.
     if (plan.saveModel) await this.#save(checkpoints, names, kept);
-    const tested = this.#restoresBest && best !== null ? best.epoch : epochs;
-    if (this.#restoresBest && best !== null) this.#say(`test with the model of epoch ${tested}`);
-    const started = performance.now();
-    const test = await this.#evaluate(task, 'test');
-    if (!isEmpty(test))
-      this.#report('test', epochs, test, (performance.now() - started) / 1000, { tested_epoch: tested });
-    const baselines = await this.#reportBaselines(task, isEmpty(test) ? 'validation' : 'test');
-    this.#advise(task, result, isEmpty(test) ? validation : test, baselines);
+    const { test, baselines } = this.#tests ? await this.#test(task, result, validation) : untested;
     // Saved after the test events, so that scoring continues at the end of the stream.
     if (plan.saveModel && task.evaluationMovesState === true) await this.#save(checkpoints, [''], kept);
     const more = await plan.finish?.({
@@ -466,6 +464,20 @@ export class RunSession {
       ...{ directory: this.#run.path, interrupted: false, epochs, validation, test, baselines },
       itemsPerSecond: this.#rate,
     };
+  }
+
+  /** Evaluates the test split, and baselines on it, or on the validation split where there is no test split. */
+  async #test(task: Task, result: FitResult, validation: Metrics): Promise<Tested> {
+    const { best, epochs } = result;
+    const tested = this.#restoresBest && best !== null ? best.epoch : epochs;
+    if (this.#restoresBest && best !== null) this.#say(`test with the model of epoch ${tested}`);
+    const started = performance.now();
+    const test = await this.#evaluate(task, 'test');
+    if (!isEmpty(test))
+      this.#report('test', epochs, test, (performance.now() - started) / 1000, { tested_epoch: tested });
+    const baselines = await this.#reportBaselines(task, isEmpty(test) ? 'validation' : 'test');
+    this.#advise(task, result, isEmpty(test) ? validation : test, baselines);
+    return { test, baselines };
   }
 
   /** Evaluates baselines on a split and reports them next to the metrics of the model. */
@@ -517,6 +529,14 @@ export class RunSession {
     return this.#items / Math.max(this.#seconds, 1e-9);
   }
 }
+
+/** Results at the end of a run. */
+interface Tested {
+  readonly test: Metrics;
+  readonly baselines: readonly Baseline[];
+}
+
+const untested: Tested = { test: {}, baselines: [] };
 
 function isEmpty(metrics: Metrics): boolean {
   return Object.keys(metrics).length === 0;

@@ -303,7 +303,7 @@ class GraphRun {
 }
 
 /** Returns the metric of early stopping and of the best state. */
-function headlineOf({ evaluation: { metrics }, model }: SkeinConfig): string {
+export function headlineOf({ evaluation: { metrics }, model }: SkeinConfig): string {
   const usual = model.learning_task === 'LINK_PREDICTION' ? 'mrr' : 'accuracy';
   return metrics.includes(usual) ? usual : metrics[0];
 }
