@@ -22,7 +22,7 @@ beforeAll(() => {
   );
 }, 120_000);
 
-/** Lines of the log of a search without times; those of trials that started once more are left out. */
+/** Lines of the log of a search without times; those of trials that started again are left out. */
 function log(name: string): Record<string, unknown>[] {
   const path = join(folder, name, 'trials.jsonl');
   if (!existsSync(path)) return [];

@@ -1,4 +1,4 @@
-/** What a search found: the trials as a table, and how much each key matters. */
+/** The report of a search: the trials as a table, and how much each key matters. */
 
 import { duration } from '../run/durations.js';
 import { formatMetric } from '../run/reporter.js';
