@@ -1,20 +1,8 @@
-/**
- * The loss of queries against all rows of a table: cross entropy of the softmax over the scores of a query, at its
- * answers.
- */
-import {
-  add,
-  fromTypedArray,
-  gatherRows,
-  logSoftmax,
-  matmul,
-  mul,
-  reshape,
-  sum,
-  type Tensor,
-  transpose,
-} from '../../tensor/index.js';
+/** The loss of queries against all rows of a table: cross entropy of the softmax over the scores of a query, at its answers. */
+import { concat, gatherRows, type Tensor } from '../../tensor/index.js';
 import { StateError } from '../../util/errors.js';
+import type { IdLists } from '../ops/id-lists.js';
+import { queryLoss } from '../ops/query-loss.js';
 import type { EdgeDecoder } from './edge-decoder.js';
 import type { LossFunction } from './link-losses.js';
 import type { QueryRows } from './query-rows.js';
@@ -37,33 +25,40 @@ export function queryLossOf(
   queries: readonly QueryRows[],
   { loss, wholeQueries = false }: QueryLossOptions,
 ): Tensor {
-  const count = (rows: QueryRows): number => (wholeQueries ? rows.entities.length : rows.answers.ids.length);
-  const total = queries.reduce((all, rows) => all + count(rows), 0);
-  const scale = loss.reduction === 'MEAN' ? 1 / Math.max(1, total) : 1;
-  const losses = queries.map((rows) => sideLoss(decoder, table, rows, wholeQueries));
-  if (losses.length === 0) throw new StateError('queryLossOf: expected at least one query, got none.');
-  return mul(
-    losses.reduce((a, b) => add(a, b)),
-    -scale,
+  if (queries.length === 0) throw new StateError('queryLossOf: expected at least one query, got none.');
+  // Both directions in one call: it writes the gradient of the table once.
+  const rows = queries.map(({ entities, relations, direction }) =>
+    decoder.operator.apply(
+      gatherRows(table, entities, { sparse: true }),
+      decoder.relationRows(relations, direction),
+    ),
   );
+  const answers = joinLists(queries.map((side) => side.answers));
+  const known = queries.flatMap((side) => side.known ?? []);
+  const count = answers.offsets.length - 1;
+  const sizes = Float32Array.from({ length: count }, (_, i) => answers.offsets[i + 1] - answers.offsets[i]);
+  const total = wholeQueries ? count : answers.ids.length;
+  const scale = loss.reduction === 'MEAN' ? 1 / Math.max(1, total) : 1;
+  return queryLoss(rows.length === 1 ? rows[0] : concat(rows, 0), table, {
+    kind: known.length > 0 ? 'masked_softmax' : 'softmax',
+    answers,
+    known: known.length > 0 ? joinLists(known) : null,
+    omega: sizes.map((size) => scale * (wholeQueries ? 1 : size)),
+    tau: sizes.map((size) => scale * (wholeQueries ? 1 / size : 1)),
+    sigma: new Float32Array(count),
+  });
 }
 
-/** Returns the sum of the logarithms of the answers' probabilities. */
-function sideLoss(decoder: EdgeDecoder, table: Tensor, rows: QueryRows, wholeQueries: boolean): Tensor {
-  const { entities, relations, direction, answers } = rows;
-  const ends = gatherRows(table, entities, { sparse: true });
-  const query = decoder.operator.apply(ends, decoder.relationRows(relations, direction));
-  const chances = logSoftmax(matmul(query, transpose(table)), 1);
-  const [count, width] = chances.shape;
-  const positions = new Int32Array(answers.ids.length);
-  const weights = new Float32Array(positions.length).fill(1);
-  for (let i = 0; i < count; i++) {
-    const [first, end] = [answers.offsets[i], answers.offsets[i + 1]];
-    for (let k = first; k < end; k++) {
-      positions[k] = i * width + answers.ids[k];
-      if (wholeQueries) weights[k] = 1 / (end - first);
-    }
+function joinLists(lists: readonly IdLists[]): IdLists {
+  if (lists.length === 1) return lists[0];
+  const queries = lists.reduce((sum, { offsets }) => sum + offsets.length - 1, 0);
+  const offsets = new Int32Array(queries + 1);
+  const ids = new Int32Array(lists.reduce((sum, list) => sum + list.ids.length, 0));
+  let [row, at] = [0, 0];
+  for (const list of lists) {
+    ids.set(list.ids, at);
+    for (let i = 1; i < list.offsets.length; i++) offsets[++row] = at + list.offsets[i];
+    at += list.ids.length;
   }
-  const picked = gatherRows(reshape(chances, [count * width]), positions);
-  return sum(mul(picked, fromTypedArray(weights)));
+  return { offsets, ids };
 }
