@@ -57,6 +57,10 @@ const negativeSampling = () =>
       doc: 'mask drawn negatives that are the true end of their edge; false, as in Marius: they compete with it',
       ours: true,
     }),
+    known_ends: field(flag(), false, {
+      doc: "also use the known ends of the chunk's edges as negatives, among them the end of the edge itself: a model with features or text learns that a node is not its own neighbour; implies self_filter; no effect if all nodes are negatives",
+      ours: true,
+    }),
   });
 
 const pipeline = () =>
