@@ -55,7 +55,7 @@ export async function explainLink(
       const queryOf = (x: Tensor): Tensor =>
         decoder.sides({ src: x, dst: x, relations: new Int32Array(x.shape[0]).fill(relation), rows: x })[0]
           .query;
-      // A relation that is added, and not multiplied, is no contribution of a word.
+      // A relation that is added, and not multiplied, is not contributed by a word.
       const queries = sub(queryOf(layer.encode(rows, null)), queryOf(zeros([1, width])));
       const scores = matmul(queries, transpose(fromTypedArray(ends, [2, width])));
       return (scores.dataSync() as Float32Array).slice();

@@ -19,6 +19,7 @@ import {
   Module,
   parameter,
 } from '../../../../nn/index.js';
+import * as init from '../../../../nn/init.js';
 import { fillTensor } from '../../../../nn/start-values.js';
 import type { LayerGraph } from '../../../../sample/layer-graph.js';
 import { add, concat, slice, type Tensor, zeros } from '../../../../tensor/index.js';
@@ -111,8 +112,8 @@ export class TextLayer extends InputLayer {
     this.#wordDropout = dropout;
     // A column of a single word starts with a row of length 1.
     const scale = Math.sqrt(3 / dim);
-    const uniform = { type: 'UNIFORM', options: { scale_factor: scale } } as const;
-    this.words = unscoped(() => parameter(fillTensor(zeros([text.words, dim]), uniform, random)));
+    const bounds = { lo: -scale, hi: scale, random };
+    this.words = unscoped(() => parameter(init.uniform(zeros([text.words, dim]), bounds)));
     this.lin = newLinear({ ...config, input_dim: text.columns * dim }, random);
   }
 
