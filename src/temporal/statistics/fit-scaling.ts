@@ -67,7 +67,11 @@ interface Sums {
   readonly present: Float64Array;
 }
 
-function scalingOf({ sums, squares, present }: Sums, count: number, uses: (position: number) => boolean): Scaling {
+function scalingOf(
+  { sums, squares, present }: Sums,
+  count: number,
+  uses: (position: number) => boolean,
+): Scaling {
   const shift = new Float32Array(sums.length);
   const scale = new Float32Array(sums.length);
   for (let f = 0; f < sums.length && count > 0; f++) {
