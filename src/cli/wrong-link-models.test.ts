@@ -18,6 +18,23 @@ it.each<[title: string, overrides: string[], message: string[]]>([
     ['training.negative_sampling.negatives_per_positive', '{ src, dst }', '"src":5'],
   ],
   [
+    'moduli of an odd width',
+    [
+      'model.encoder.layers=[[{type: EMBEDDING, output_dim: 7}]]',
+      'model.decoder={type: TRANSE, options: {comparator: MODULUS}}',
+    ],
+    ['model.decoder.options.comparator', 'an even encoder output', 'MODULUS on width 7'],
+  ],
+  [
+    'moduli on a GPU',
+    [
+      'storage.device_type=webgpu',
+      'model.encoder.layers=[[{type: EMBEDDING, output_dim: 8}]]',
+      'model.decoder={type: ROTATE, options: {comparator: MODULUS}}',
+    ],
+    ['model.decoder.options.comparator', 'webgpu', 'got "MODULUS"'],
+  ],
+  [
     'bounds of initial values in the wrong order',
     ['model.encoder.layers=[[{type: EMBEDDING, output_dim: 8, init: {type: UNIFORM, options: {low: 1}}}]]'],
     ['model.encoder.layers[0][0].init.options.high', 'a number above low 1', 'got 1'],

@@ -34,8 +34,12 @@ export type CompareOp = (typeof compareOps)[number];
 export const reduceOps = ['sum', 'mean', 'max', 'min'] as const;
 export type ReduceOp = (typeof reduceOps)[number];
 
-/** How a row is compared with another: the dot product, minus the Euclidean distance, minus the Manhattan distance. */
-export const scoreOps = ['dot', 'l2', 'l1'] as const;
+/**
+ * How a row is compared with another: the dot product, minus the Euclidean distance, minus the Manhattan distance, minus the
+ * squared Euclidean distance, minus the sum of the moduli of complex differences (real components first; the last column of
+ * an odd width is ignored), minus the squared distance of all columns but the last plus the last columns of both rows.
+ */
+export const scoreOps = ['dot', 'l2', 'l1', 'squaredL2', 'modulus', 'biasedSquaredL2'] as const;
 export type ScoreOp = (typeof scoreOps)[number];
 
 /** Operator of a relation on a node's row: none, elementwise product, elementwise product of complex numbers. */

@@ -1,5 +1,14 @@
 /** Ranks by tiles against ranks from all scores, with ties; filters; metrics of known ranks. */
-import { Comparator, CosineCompare, DotCompare, L1Compare, L2Compare } from 'skein/gnn';
+import {
+  BiasedSquaredL2Compare,
+  Comparator,
+  CosineCompare,
+  DotCompare,
+  L1Compare,
+  L2Compare,
+  ModulusCompare,
+  SquaredL2Compare,
+} from 'skein/gnn';
 import {
   abs,
   fromTypedArray,
@@ -92,6 +101,9 @@ describe.each([
   ['l2', new L2Compare()],
   ['l1', new L1Compare()],
   ['cosine', new CosineCompare()],
+  ['squaredL2', new SquaredL2Compare()],
+  ['modulus', new ModulusCompare()],
+  ['biasedSquaredL2', new BiasedSquaredL2Compare()],
   ['a custom comparator', new Manhattan()],
 ] as const)('%s', (_name, comparator) => {
   it.each([false, true])('equals counts from all scores, filtered %s, for any tile size', (filtered) => {

@@ -1,6 +1,6 @@
 /** Scores of edges as tensor functions: gradients, twins, threads; backward twice; wrong input. */
 
-import { randn, scope, type Tensor, zeros } from 'skein/tensor';
+import { randn, scope, type Tensor, tensor, zeros } from 'skein/tensor';
 import { describe, expect, it } from 'vitest';
 import { chunkedSoftmaxLoss, negativeMask } from '#internal/gnn/ops/chunked-softmax-loss.js';
 import { edgeSoftmaxLoss } from '#internal/gnn/ops/edge-softmax-loss.js';
@@ -51,7 +51,11 @@ describe('chunkedSoftmaxLoss', () => {
       /mask.offsets/,
     );
     expect(() => negativeMask(Int32Array.of(5, 0), 5)).toThrow(/pairs/);
-    expect(() => chunkedScores(query, rows, negatives, 2, 'angle' as 'dot')).toThrow(/dot, l2, l1, cosine/);
+    expect(() => chunkedScores(query, rows, negatives, 2, 'angle' as 'dot')).toThrow(
+      /dot, l2, l1, squaredL2, modulus, .*cosine/,
+    );
+    expect(() => pairScores(zeros([2, 3]), zeros([2, 3]), 'modulus')).toThrow(/even width/);
+    expect(() => chunkedScores(zeros([2, 3]), zeros([4, 3]), negatives, 2, 'modulus')).toThrow(/even width/);
     expect(() => pairScores(zeros([2, 0]), zeros([2, 0]))).toThrow(/at least one number/);
   });
 });
@@ -98,6 +102,24 @@ describe('edgeSoftmaxLoss', () => {
     const short = { ...side(null), targets: Int32Array.of(0) };
     expect(call(rows, 'none', null, 2, [short])).toThrow(/3 numbers .* for targets/);
   });
+});
+
+it('has the values of the formulas', () => {
+  const [a, b] = [tensor([[3, 1, 4, -2]]), tensor([[0, 1, 0, 1]])];
+  // (3 + 4i) − 0 and (1 − 2i) − (1 + i)
+  expect(pairScores(a, b, 'modulus').item()).toBeCloseTo(-8, 6);
+  expect(pairScores(a, b, 'squaredL2').item()).toBe(-34);
+  expect(pairScores(a, b, 'biasedSquaredL2').item()).toBe(-25 - 2 + 1);
+});
+
+it('gives no gradient to equal complex numbers', () => {
+  const [a, b] = [tensor([[1, 2, 3, 4]]).setRequiresGrad(), tensor([[1, 5, 3, 8]])];
+  pairScores(a, b, 'modulus').backward();
+  for (const [i, g] of [...(a.grad as Tensor).dataSync()].entries())
+    expect(g).toBeCloseTo([0, 0.6, 0, 0.8][i], 6);
+  const rows = tensor([[1, 2, 3, 4]]).setRequiresGrad();
+  chunkedScores(tensor([[1, 2, 3, 4]]), rows, Int32Array.of(0), 1, 'modulus').backward(tensor([[1]]));
+  expect([...(rows.grad as Tensor).dataSync()].map(Math.abs)).toEqual([0, 0, 0, 0]);
 });
 
 it('gives 0 for the cosine of a row of zeros', () => {

@@ -85,6 +85,20 @@ function scores(kernels: Kernels, type: FloatType): Cases {
   );
 }
 
+/** Moduli against shared negatives, whose gradients have tiles of their own. */
+function moduli(kernels: Kernels, type: FloatType): Cases {
+  const [edges, width, n, rowCount] = [150, 70, 37, 40];
+  const query = randomFloats(type, edges * width, 1);
+  const rows = randomFloats(type, rowCount * width, 2);
+  const negatives = randomIds(n, rowCount, 3);
+  const gy = randomFloats(type, edges * n, 4);
+  const [out, gQuery, gRows] = [edges * n, edges * width, rowCount * width].map((size) => zeros(type, size));
+  const shared = { op: scoreCode.modulus, query, rows, negatives, edges, width, chunks: 1, n };
+  kernels.chunkedScores({ ...shared, out });
+  kernels.chunkedScoresBackward({ ...shared, gy, y: out, gQuery, gRows, rowCount });
+  return { [`moduli ${type}`]: digest(out, gQuery, gRows) };
+}
+
 /** Functions of vecmath; the f64 forms of gelu call the C library, which differs between systems. */
 function functions(kernels: Kernels, type: FloatType): Cases {
   const n = 10_000;
@@ -211,7 +225,17 @@ describe.runIf(nativeKernels !== null)('bits of a level', () => {
   it('are those recorded for levels of its kind', async () => {
     const kernels = nativeKernels as Kernels;
     const kind = nativeStatus().level === 'portable' ? 'portable' : 'fused';
-    const families = [products, pairsOfProducts, scores, functions, hugeAngles, rowwise, neighbours, random];
+    const families = [
+      products,
+      pairsOfProducts,
+      scores,
+      moduli,
+      functions,
+      hugeAngles,
+      rowwise,
+      neighbours,
+      random,
+    ];
     const found = families.flatMap((family) =>
       floatTypes.flatMap((type) => Object.entries(family(kernels, type))),
     );

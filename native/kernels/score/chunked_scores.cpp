@@ -2,9 +2,11 @@
 // comparator without a specialised kernel.
 //
 // For l2 the gradient of a score s = -|q - n| by q is (n - q) / |q - n|: with H = gy / |s| the sums are products again,
-// gq = H · N - rowsum(H) q and gn = Hᵀ · Q - colsum(H) n. At distances clamped to 1e-4 the gradient is 0.
+// gq = H · N - rowsum(H) q and gn = Hᵀ · Q - colsum(H) n. At distances clamped to 1e-4 the gradient is 0. For squared l2 H is
+// 2 gy; a bias in the last column has the row or column sum of gy.
 #include "score/score.h"
 
+#include "score/score_chains.h"
 #include "score/score_chunks.h"
 
 namespace skein {
@@ -39,7 +41,7 @@ void l1_backward(const T* gy, const T* query, const T* rows, const i32* ids, T* 
   }
 }
 
-// The left factor of the products: gy itself for dot, gy / distance for l2.
+// The left factor of the products: gy itself for dot, gy / distance for l2, 2 gy for squared l2.
 template <class T>
 void fill_factors(ScoreOp op, const T* gy, const T* y, T* h, i64 m, i64 n, i64 stride) {
   const T cut = -std::sqrt(T(1e-8));
@@ -48,25 +50,28 @@ void fill_factors(ScoreOp op, const T* gy, const T* y, T* h, i64 m, i64 n, i64 s
     T* to = h + i * stride;
     if (op == ScoreOp::dot) {
       std::copy(g, g + n, to);
+    } else if (op != ScoreOp::l2) {
+      for (i64 j = 0; j < n; ++j) to[j] = 2 * g[j];
     } else {
       for (i64 j = 0; j < n; ++j) to[j] = s[j] < cut ? g[j] / -s[j] : T(0);
     }
   }
 }
 
-// gq[m, d] -= rowsum(h) q.
+// gq[m, d] -= rowsum(h) q; a bias in the last column has half the sum instead.
 template <class T>
-void subtract_row_sums(const T* h, i64 stride, const T* query, T* gq, i64 m, i64 n, i64 d) {
+void subtract_row_sums(const T* h, i64 stride, const T* query, T* gq, i64 m, i64 n, i64 d, bool biased) {
   for (i64 i = 0; i < m; ++i) {
     T total = T(0);
     for (i64 j = 0; j < n; ++j) total += h[i * stride + j];
-    for (i64 c = 0; c < d; ++c) gq[i * d + c] -= total * query[i * d + c];
+    for (i64 c = 0; c < d - biased; ++c) gq[i * d + c] -= total * query[i * d + c];
+    if (biased) gq[(i + 1) * d - 1] = total / 2;
   }
 }
 
-// gn[n, d] -= colsum(h) n.
+// gn[n, d] -= colsum(h) n; a bias in the last column, which is 0 in `rows`, has half the sum added.
 template <class T>
-void subtract_column_sums(const T* h, i64 stride, const Panels<T>& rows, T* gn, i64 m) {
+void subtract_column_sums(const T* h, i64 stride, const Panels<T>& rows, T* gn, i64 m, bool biased) {
   for (i64 j = 0; j < rows.k; ++j) {
     T total = T(0);
     for (i64 i = 0; i < m; ++i) total += h[i * stride + j];
@@ -75,7 +80,38 @@ void subtract_column_sums(const T* h, i64 stride, const Panels<T>& rows, T* gn, 
       T* to = gn + j * rows.n + panel * rows.kWide;
       for (int c = 0; c < rows.columns(panel); ++c) to[c] -= total * row[c];
     }
+    if (biased) gn[(j + 1) * rows.n - 1] += total / 2;
   }
+}
+
+// Sets the last column to 0, so that products leave out the biases.
+template <class T>
+void clear_biases(const Panels<T>& rows) {
+  const i64 last = rows.count() - 1;
+  for (i64 j = 0; j < rows.k; ++j) rows.at(last)[j * rows.padded(last) + rows.columns(last) - 1] = T(0);
+}
+
+// The gradients of edges begin … end of moduli; gq and gn [n, d] are added to, either may be null.
+template <class T>
+void modulus_task(const T* gy, const T* query, const T* rows, const i32* ids, T* gq, T* gn, i64 m, i64 n, i64 d,
+                  i64 band) {
+  static thread_local gemm_detail::Scratch scratch;
+  const i64 half = d / 2, of_rows = ComplexBlocks<T>::size(n, half), of_band = ComplexBlocks<T>::size(band, half);
+  T* const at = scratch.get<T>(2 * of_rows + 2 * of_band);
+  const ComplexBlocks<T> negatives{at, n, half}, sums{at + of_rows, n, half};
+  gather_blocks(rows, ids, d, negatives);
+  std::fill(sums.data, sums.data + of_rows, T(0));
+  const Cut cut(m, band);
+  i64 e = 0;
+  for (i64 i = 0; i < cut.count; e += cut.height(i), ++i) {
+    const i64 height = cut.height(i);
+    const ComplexBlocks<T> queries{at + 2 * of_rows, height, half}, own{queries.data + of_band, height, half};
+    gather_blocks(query + e * d, nullptr, d, queries);
+    std::fill(own.data, own.data + ComplexBlocks<T>::size(height, half), T(0));
+    modulus_backward(gy + e * n, n, queries, negatives, own, sums);
+    if (gq) add_blocks(own, T(-1), gq + e * d, d);
+  }
+  if (gn) add_blocks(sums, T(1), gn, d);
 }
 
 }  // namespace
@@ -118,12 +154,19 @@ void chunked_scores_backward(i64 op, const T* gy, const T* y, const T* query, co
                   end - begin, n, d);
       return;
     }
+    if (how == ScoreOp::modulus) {
+      modulus_task(gy + begin * n, query + begin * d, rows, ids, g_query ? g_query + begin * d : nullptr, gn,
+                   end - begin, n, d, tasks.band());
+      return;
+    }
+    const bool biased = how == ScoreOp::biasedSquaredL2;
     const i64 most = tasks.band();
     T* const at = scratch.get<T>(Panels<T>::size(n, d) + Panels<T>::size(most, d) + most * stride);
     const Panels<T> plain{at, n, d};
     T* const queries = at + Panels<T>::size(n, d);
     T* const h = queries + Panels<T>::size(most, d);
     gather_panels(rows, ids, plain);
+    if (biased) clear_biases(plain);
     const Cut cut(end - begin, most);
     i64 e = begin;
     for (i64 band = 0; band < cut.count; e += cut.height(band), ++band) {
@@ -132,13 +175,14 @@ void chunked_scores_backward(i64 op, const T* gy, const T* y, const T* query, co
       fill_factors(how, gy + e * n, y + e * n, h, m, n, stride);
       if (g_query) {
         multiply(static_cast<const T*>(h), stride, false, plain, g_query + e * d, d, m, true);
-        if (how == ScoreOp::l2) subtract_row_sums(h, stride, q, g_query + e * d, m, n, d);
+        if (how != ScoreOp::dot) subtract_row_sums(h, stride, q, g_query + e * d, m, n, d, biased);
       }
       if (gn) {
         const Panels<T> right{queries, m, d};
         gather_panels(q, nullptr, right);
+        if (biased) clear_biases(right);
         multiply(static_cast<const T*>(h), stride, true, right, gn, d, n, true);
-        if (how == ScoreOp::l2) subtract_column_sums(h, stride, plain, gn, m);
+        if (how != ScoreOp::dot) subtract_column_sums(h, stride, plain, gn, m, biased);
       }
     }
   }, [&](i64 task) {

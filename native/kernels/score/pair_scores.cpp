@@ -1,7 +1,7 @@
 // Operations on pairs of rows: their score with its gradient, and the product of rows of complex numbers.
 #include "score/score.h"
 
-#include "score/score_tiles.h"
+#include "score/score_chains.h"
 
 namespace skein {
 namespace {
@@ -11,12 +11,13 @@ using namespace score_detail;
 constexpr i64 kPairGrain = 256;
 constexpr int kTogether = 8;  // chains in flight, which hide the latency of one
 
+// The chains over the first k of d columns.
 template <class T, class Step>
-void run_chains(const T* a, const T* b, T* x, i64 count, i64 d, Step step) {
+void run_chains(const T* a, const T* b, T* x, i64 count, i64 d, i64 k, Step step) {
   i64 i = 0;
   for (; i + kTogether <= count; i += kTogether) {
     T sums[kTogether] = {};
-    for (i64 p = 0; p < d; ++p) {
+    for (i64 p = 0; p < k; ++p) {
 #pragma GCC unroll 8
       for (int r = 0; r < kTogether; ++r) sums[r] = step(a[(i + r) * d + p], b[(i + r) * d + p], sums[r]);
     }
@@ -24,9 +25,23 @@ void run_chains(const T* a, const T* b, T* x, i64 count, i64 d, Step step) {
   }
   for (; i < count; ++i) {
     T total = T(0);
-    for (i64 p = 0; p < d; ++p) total = step(a[i * d + p], b[i * d + p], total);
+    for (i64 p = 0; p < k; ++p) total = step(a[i * d + p], b[i * d + p], total);
     x[i] = total;
   }
+}
+
+// ga = -gb = the gradient of minus the sum of moduli; either may be null.
+template <class T>
+void modulus_pair_backward(T g, const T* u, const T* v, T* ga, T* gb, i64 d) {
+  const i64 half = d / 2;
+  for (i64 c = 0; c < half; ++c) {
+    const T re = u[c] - v[c], im = u[half + c] - v[half + c];
+    const T w = g * inverse_root<T, Single<T>>(squared_modulus<T, Single<T>>(re, im));
+    if (ga) ga[c] = -(w * re), ga[half + c] = -(w * im);
+    if (gb) gb[c] = w * re, gb[half + c] = w * im;
+  }
+  if (ga && d % 2) ga[d - 1] = T(0);
+  if (gb && d % 2) gb[d - 1] = T(0);
 }
 
 }  // namespace
@@ -55,11 +70,16 @@ void pair_scores(i64 op, const T* a, const T* b, T* out, i64 pairs, i64 width) {
     T* to = out + begin;
     const i64 count = end - begin;
     if (how == ScoreOp::dot) {
-      run_chains(x, y, to, count, width, [](T u, T v, T s) { return vm::mad(u, v, s); });
-    } else if (how == ScoreOp::l2) {
-      run_chains(x, y, to, count, width, [](T u, T v, T s) { return vm::mad(u - v, u - v, s); });
+      run_chains(x, y, to, count, width, width, [](T u, T v, T s) { return vm::mad(u, v, s); });
+    } else if (how == ScoreOp::l1) {
+      run_chains(x, y, to, count, width, width, [](T u, T v, T s) { return std::abs(u - v) + s; });
+    } else if (how == ScoreOp::modulus) {
+      for (i64 i = 0; i < count; ++i) to[i] = modulus_pair(x + i * width, y + i * width, width);
     } else {
-      run_chains(x, y, to, count, width, [](T u, T v, T s) { return std::abs(u - v) + s; });
+      const bool biased = how == ScoreOp::biasedSquaredL2 && width > 0;
+      run_chains(x, y, to, count, width, width - biased, [](T u, T v, T s) { return vm::mad(u - v, u - v, s); });
+      const T *q = x + width - 1, *n = y + width - 1;
+      for (i64 i = 0; biased && i < count; ++i) to[i] = to[i] - (q[i * width] + n[i * width]);
     }
     for (i64 i = 0; i < count; ++i) to[i] = finish(how, to[i]);
   });
@@ -80,10 +100,15 @@ void pair_scores_backward(i64 op, const T* gy, const T* y, const T* a, const T* 
       if (how == ScoreOp::dot) {
         write(ga, i, [&](i64 c) { return g * v[c]; });
         write(gb, i, [&](i64 c) { return g * u[c]; });
-      } else if (how == ScoreOp::l2) {
-        const T h = y[i] < cut ? g / -y[i] : T(0);
+      } else if (how == ScoreOp::modulus) {
+        modulus_pair_backward(g, u, v, ga ? ga + i * width : nullptr, gb ? gb + i * width : nullptr, width);
+      } else if (how != ScoreOp::l1) {
+        const T h = how != ScoreOp::l2 ? 2 * g : y[i] < cut ? g / -y[i] : T(0);
         write(ga, i, [&](i64 c) { return h * (v[c] - u[c]); });
         write(gb, i, [&](i64 c) { return h * (u[c] - v[c]); });
+        if (how != ScoreOp::biasedSquaredL2 || width == 0) continue;
+        if (ga) ga[(i + 1) * width - 1] = g;
+        if (gb) gb[(i + 1) * width - 1] = g;
       } else {
         write(ga, i, [&](i64 c) { return u[c] > v[c] ? -g : u[c] < v[c] ? g : T(0); });
         write(gb, i, [&](i64 c) { return u[c] > v[c] ? g : u[c] < v[c] ? -g : T(0); });

@@ -9,7 +9,7 @@
 
 #include <limits>
 
-#include "score/score_tiles.h"
+#include "score/score_chains.h"
 
 namespace skein {
 namespace {

@@ -2,8 +2,9 @@
 // product, and results are register tiles.
 //
 // Every score is one chain over rising columns p, in every tile: fma(q, n, x) for dot, fma(q - n, q - n, x) for
-// l2, |q - n| + x for l1. `pair_chain` runs the same chain for one pair, so that a score met in a tile and the score of
-// the same pair alone have the same bits. Dot products use the tiles of gemm_micro.h.
+// l2 and squared l2, |q - n| + x for l1; with biases the last column's term is x - (q + n). pair_scores.cpp runs the same chain
+// for one pair, so that a score met in a tile and the score of the same pair alone have the same bits. Dot products use the
+// tiles of gemm_micro.h, moduli those of score_modulus.h.
 #pragma once
 
 #include "gemm/gemm_block.h"
@@ -115,17 +116,21 @@ inline V absolute(V x) {
   return x > -x ? x : -x;
 }
 
-template <class T, bool Square>
+// The terms of a distance: squared or absolute differences; `biased` has squares, and biases in the last column.
+enum class Terms { squares, absolutes, biased };
+
+template <class T, Terms Kind>
 struct Distance {
   using V = typename Simd<T>::V;
   static V add(V q, V n, V x) {
     const V t = q - n;
-    return Square ? Simd<T>::fma(t, t, x) : absolute(t) + x;
+    return Kind == Terms::absolutes ? absolute(t) + x : Simd<T>::fma(t, t, x);
   }
+  static V add_last(V q, V n, V x) { return Kind == Terms::biased ? x - (q + n) : add(q, n, x); }
 };
 
-// R rows of a against the columns of one panel: sums of squared or absolute differences.
-template <class T, bool Square, int R, int C>
+// R rows of a against the columns of one panel: sums of terms.
+template <class T, Terms Kind, int R, int C>
 void distance_tile(const T* a, i64 lda, const T* b, i64 k, T* c, i64 ldc, int tail) {
   using S = Simd<T>;
   typename S::V x[R][C];
@@ -134,14 +139,18 @@ void distance_tile(const T* a, i64 lda, const T* b, i64 k, T* c, i64 ldc, int ta
 #pragma GCC unroll 2
     for (int j = 0; j < C; ++j) x[r][j] = S::zero();
   }
-  for (i64 p = 0; p < k; ++p, b += C * S::width) {
+  const auto step = [&](i64 p, auto add) {
 #pragma GCC unroll 8
     for (int r = 0; r < R; ++r) {
       const typename S::V q = S::set(a[r * lda + p]);
 #pragma GCC unroll 2
-      for (int j = 0; j < C; ++j) x[r][j] = Distance<T, Square>::add(q, S::load(b + j * S::width), x[r][j]);
+      for (int j = 0; j < C; ++j) x[r][j] = add(q, S::load(b + j * S::width), x[r][j]);
     }
-  }
+    b += C * S::width;
+  };
+  using V = typename S::V;
+  for (i64 p = 0; p + 1 < k; ++p) step(p, [](V q, V n, V x) { return Distance<T, Kind>::add(q, n, x); });
+  if (k > 0) step(k - 1, [](V q, V n, V x) { return Distance<T, Kind>::add_last(q, n, x); });
 #pragma GCC unroll 8
   for (int r = 0; r < R; ++r) {
 #pragma GCC unroll 2
@@ -153,51 +162,12 @@ void distance_tile(const T* a, i64 lda, const T* b, i64 k, T* c, i64 ldc, int ta
   }
 }
 
-template <class T, bool Square, int C>
+template <class T, Terms Kind, int C>
 void distance_rows(const T* a, i64 lda, const T* b, i64 k, T* c, i64 ldc, i64 m, int tail) {
   constexpr int R = 4;
   i64 r = 0;
-  for (; r + R <= m; r += R) distance_tile<T, Square, R, C>(a + r * lda, lda, b, k, c + r * ldc, ldc, tail);
-  for (; r < m; ++r) distance_tile<T, Square, 1, C>(a + r * lda, lda, b, k, c + r * ldc, ldc, tail);
-}
-
-// Turns the result of a pair's chain into its score.
-template <class T>
-inline T finish(ScoreOp op, T x) {
-  if (op == ScoreOp::dot) return x;
-  return op == ScoreOp::l2 ? -std::sqrt(x > T(1e-8) ? x : T(1e-8)) : -x;
-}
-
-// The chains of rows of a against one panel of b: c[m, columns].
-template <class T>
-void chains(ScoreOp op, const T* a, i64 lda, const Panels<T>& b, i64 panel, T* c, i64 ldc, i64 m) {
-  constexpr int W = Simd<T>::width;
-  const int padded = b.padded(panel), tail = W - (padded - b.columns(panel));
-  const T* factor = b.at(panel);
-  if (op == ScoreOp::dot) {
-    const Panels<T> one{b.at(panel), b.k, b.columns(panel)};
-    multiply(a, lda, false, one, c, ldc, m, false);
-  } else if (op == ScoreOp::l2) {
-    if (padded == W) distance_rows<T, true, 1>(a, lda, factor, b.k, c, ldc, m, tail);
-    else distance_rows<T, true, 2>(a, lda, factor, b.k, c, ldc, m, tail);
-  } else {
-    if (padded == W) distance_rows<T, false, 1>(a, lda, factor, b.k, c, ldc, m, tail);
-    else distance_rows<T, false, 2>(a, lda, factor, b.k, c, ldc, m, tail);
-  }
-}
-
-// The score of one pair, with the bits it has in a tile.
-template <class T>
-inline T pair_score(ScoreOp op, const T* a, const T* b, i64 d) {
-  T x = T(0);
-  if (op == ScoreOp::dot) {
-    for (i64 p = 0; p < d; ++p) x = vm::mad(a[p], b[p], x);
-  } else if (op == ScoreOp::l2) {
-    for (i64 p = 0; p < d; ++p) x = vm::mad(a[p] - b[p], a[p] - b[p], x);
-  } else {
-    for (i64 p = 0; p < d; ++p) x = std::abs(a[p] - b[p]) + x;
-  }
-  return finish(op, x);
+  for (; r + R <= m; r += R) distance_tile<T, Kind, R, C>(a + r * lda, lda, b, k, c + r * ldc, ldc, tail);
+  for (; r < m; ++r) distance_tile<T, Kind, 1, C>(a + r * lda, lda, b, k, c + r * ldc, ldc, tail);
 }
 
 }  // namespace score_detail

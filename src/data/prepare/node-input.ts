@@ -48,12 +48,6 @@ export interface NodeInput {
     /** Whether they are a column of a node table, in which −1 is a class too. */
     readonly inTable: boolean;
   } | null;
-  /** Text columns of a node table: the cells of each row. */
-  readonly text: {
-    readonly segment: NameSegment;
-    readonly columns: readonly string[];
-    readonly rows: readonly (readonly string[])[];
-  } | null;
   /** Ids of training, validation and test nodes. */
   readonly splits: readonly (NameSegment | null)[] | null;
   readonly encoding: NodeEncoding | null;
@@ -86,18 +80,17 @@ export async function readNodeInput(context: Context): Promise<NodeInput> {
   let labels: NodeInput['labels'] =
     classes === null ? null : { segment: counted as NameSegment, values: classes, inTable: false };
   let encoding: NodeEncoding | null = null;
-  let text: NodeInput['text'] = null;
   if (options.nodeFeatures !== undefined && matrix === null)
     features = await readFeatures(context, options.nodeFeatures);
   if (options.nodeTable !== undefined)
-    ({ features, labels, encoding, text } = await readNodeTable(context, options.nodeTable));
+    ({ features, labels, encoding } = await readNodeTable(context, options.nodeTable));
   if (options.nodeLabels !== undefined && classes === null)
     labels = await readLabels(context, options.nodeLabels);
   const splits =
     options.trainNodes === undefined
       ? null
       : [await list(options.trainNodes), await list(options.validNodes), await list(options.testNodes)];
-  return { features, labels, text, splits, encoding };
+  return { features, labels, splits, encoding };
 }
 
 function isNpy(path: string | undefined): path is string {
@@ -287,14 +280,14 @@ async function readLabels(context: Context, path: string): Promise<NonNullable<N
 async function readNodeTable(
   context: Context,
   path: string,
-): Promise<Pick<NodeInput, 'features' | 'labels' | 'encoding' | 'text'>> {
+): Promise<Pick<NodeInput, 'features' | 'labels' | 'encoding'>> {
   const { options, types, note } = context;
-  const { header, idColumn, labelColumn, ignoreColumns, textColumns, nodeTableType: given } = options;
+  const { header, idColumn, labelColumn, ignoreColumns, nodeTableType: given } = options;
   // If the type of the table is known, a column named after the other type is a feature and not the id.
   const known = types === null ? null : (given ?? typeOfFile(path, types));
   const table = await profileNodeTable(
     checkExists(path),
-    { header, idColumn, labelColumn, ignoreColumns, textColumns, onNote: note },
+    { header, idColumn, labelColumn, ignoreColumns, onNote: note },
     known === null ? types : [known, known],
   );
   const column = table.layout.header?.[table.id];
@@ -304,11 +297,9 @@ async function readNodeTable(
   const file = new FileWriter(join(context.folder, 'features.f32'));
   const values = new Float32Array(encoding.width);
   const labels: string[] = [];
-  const text: (readonly string[])[] = [];
-  for await (const { id, label, line, text: cells } of encodeRows(table, values)) {
+  for await (const { id, label, line } of encodeRows(table, values)) {
     ids.addText(id, line);
     labels.push(label);
-    if (cells.length > 0) text.push(cells);
     file.write(bytesOf(values));
   }
   file.close();
@@ -318,15 +309,13 @@ async function readNodeTable(
       { path, column: encoding.label },
     );
   note(
-    `${path}: ${ids.rows} nodes, ids in ${encoding.id}, ${encoding.width} features of ${encoding.describe() || 'no column'}${table.text.length === 0 ? '' : `, words of ${table.text.map(({ name }) => name).join(', ')}`}`,
+    `${path}: ${ids.rows} nodes, ids in ${encoding.id}, ${encoding.width} features of ${encoding.describe() || 'no column'}`,
   );
   const segment = ids.finish();
   return {
     features:
       encoding.width === 0 ? null : { segment, width: encoding.width, source: file.path, complete: false },
     labels: table.label === null ? null : { segment, values: labels, inTable: true },
-    text:
-      table.text.length === 0 ? null : { segment, columns: table.text.map(({ name }) => name), rows: text },
     encoding: encoding.width === 0 ? null : encoding,
   };
 }

@@ -17,7 +17,6 @@ import { type LoadDatasetOptions, loadDataset } from '../load-dataset.js';
 import type { NodeSplits } from '../node-data.js';
 import { randomNodeSplit } from '../transforms.js';
 import type { WordNet } from '../wordnet.js';
-import { synsetText, textColumns } from '../wordnet-text.js';
 import type { PreparedStats } from './dataset-yaml.js';
 import {
   arraySource,
@@ -27,7 +26,6 @@ import {
   type OnPrepareProgress,
 } from './graph-source.js';
 import { csvField } from './mapping-file.js';
-import { NodeText } from './node-text.js';
 import { buildFolder, checkTarget } from './output-folder.js';
 import { writePrepared } from './write-prepared.js';
 
@@ -126,7 +124,7 @@ function datasetSource(dataset: Dataset, seed: number): GraphSource {
         splits: [dataset.train, dataset.valid, dataset.test],
         nodeNames: dataset.entities,
         relationNames: dataset.relations,
-        ...(isWordNet(dataset) ? wordNetFiles(dataset) : {}),
+        sideFiles: isWordNet(dataset) ? { 'nodes/glosses.csv': glossLines(dataset) } : {},
       });
     case 'events':
       return arraySource({
@@ -166,15 +164,6 @@ function datasetSource(dataset: Dataset, seed: number): GraphSource {
 
 function isWordNet(dataset: Dataset): dataset is WordNet {
   return dataset.name === 'wordnet';
-}
-
-/** Returns the text of WordNet's synsets, and their glosses to show. */
-function wordNetFiles(dataset: WordNet): { nodes: NodeTables; sideFiles: GraphSource['sideFiles'] } {
-  const text = NodeText.build(textColumns, dataset.entities.length, (synset) => synsetText(dataset, synset));
-  return {
-    nodes: { features: null, labels: null, numClasses: 0, classNames: null, splits: null, text },
-    sideFiles: { 'nodes/glosses.csv': glossLines(dataset) },
-  };
 }
 
 /** Yields the gloss of each synset as lines `raw,gloss`. */

@@ -23,7 +23,6 @@ import {
 } from './dataset-yaml.js';
 import type { EdgeBlock, GraphSource, OnPrepareProgress } from './graph-source.js';
 import { mappingLine } from './mapping-file.js';
-import type { NodeText } from './node-text.js';
 import { SplitDraw, splitSizes } from './split-draw.js';
 import { writeNodeTables } from './write-nodes.js';
 
@@ -83,7 +82,7 @@ export async function writePrepared(
     file.close();
   }
   const stats = makeStats(source, sizes, options);
-  await finish(folder, stats, columns, options, source, progress);
+  await finish(folder, stats, columns, options, source.nodeTypes ?? null, progress);
   return stats;
 }
 
@@ -337,7 +336,7 @@ async function finish(
   stats: PreparedStats,
   columns: 2 | 3,
   options: WriteOptions,
-  { nodeTypes, nodes }: Pick<GraphSource, 'nodeTypes' | 'nodes'>,
+  nodeTypes: NodeTypes | null,
   progress: OnPrepareProgress,
 ): Promise<void> {
   const names = await listFiles(folder);
@@ -353,17 +352,12 @@ async function finish(
     num_partitions: options.partitions,
     partitioned_eval: options.partitionedEval,
     remapped: options.remap,
-    ...(nodeTypes === undefined ? {} : { node_types: nodeTypes }),
-    ...(nodes?.text == null ? {} : { text: describeText(nodes.text) }),
+    ...(nodeTypes === null ? {} : { node_types: nodeTypes }),
     files,
   });
   const path = join(folder, 'dataset.yaml');
   await writeFile(path, text);
   await sealFile(path);
-}
-
-function describeText({ vocabulary }: NodeText): { columns: readonly string[]; words: number } {
-  return { columns: vocabulary.columns, words: vocabulary.words.length };
 }
 
 async function listFiles(folder: string): Promise<string[]> {

@@ -68,6 +68,21 @@ export class L1Compare extends BuiltinComparator {
   readonly comparison = 'l1';
 }
 
+/** −Σ(a − b)² */
+export class SquaredL2Compare extends BuiltinComparator {
+  readonly comparison = 'squaredL2';
+}
+
+/** −Σ|a − b| of complex numbers, real parts first: the distance of RotatE. */
+export class ModulusCompare extends BuiltinComparator {
+  readonly comparison = 'modulus';
+}
+
+/** −Σ(a − b)² over all columns but the last, plus the last columns of both rows, which are biases. */
+export class BiasedSquaredL2Compare extends BuiltinComparator {
+  readonly comparison = 'biasedSquaredL2';
+}
+
 /** a · b / (|a| |b|) */
 export class CosineCompare extends BuiltinComparator {
   readonly comparison = 'cosine';
@@ -79,6 +94,8 @@ export const comparators = {
   L2: () => new L2Compare(),
   L1: () => new L1Compare(),
   COSINE: () => new CosineCompare(),
+  SQUARED_L2: () => new SquaredL2Compare(),
+  MODULUS: () => new ModulusCompare(),
 } as const satisfies Record<string, () => Comparator>;
 
 export type ComparatorType = keyof typeof comparators;

@@ -1,5 +1,14 @@
 /** Decoders of edges: relation operators, comparators, losses, regularisers. */
-export { Comparator, CosineCompare, DotCompare, L1Compare, L2Compare } from './comparator.js';
+export {
+  BiasedSquaredL2Compare,
+  Comparator,
+  CosineCompare,
+  DotCompare,
+  L1Compare,
+  L2Compare,
+  ModulusCompare,
+  SquaredL2Compare,
+} from './comparator.js';
 export {
   ComplEx,
   type CustomDecoder,

@@ -82,8 +82,10 @@ export class TranslationOperator extends RelationOperator {
   }
 
   override relationQuery(src: Tensor, dst: Tensor, comparator: Comparator): Tensor | null {
-    const distance = comparator.comparison === 'l2' || comparator.comparison === 'l1';
-    return distance ? sub(dst, src) : null;
+    // Distances do not change when both rows are shifted.
+    const { comparison } = comparator;
+    const isDistance = comparison !== null && ['l2', 'l1', 'squaredL2', 'modulus'].includes(comparison);
+    return isDistance ? sub(dst, src) : null;
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * A separate matrix for each group of consecutive rows: y[rows of g] = x[rows of g] · weight[g]. One product per
- * non-empty group, forward and backward, without copies.
+ * A separate matrix for each group of consecutive rows: y[rows of g] = x[rows of g] · weight[g], or its transpose. One
+ * product per non-empty group, forward and backward, without copies.
  */
 import { kernels } from '../../native/index.js';
 import { Tensor } from '../../tensor/index.js';
@@ -12,30 +12,31 @@ import { expected, ShapeError } from '../../util/errors.js';
 interface GroupAttributes {
   /** Rows of group g: offsets[g] … offsets[g+1]−1. */
   readonly offsets: Int32Array;
+  readonly transposed: boolean;
 }
 
 const groupedMatmulOp = builtinOp<GroupAttributes>({
   name: 'groupedMatmul',
-  forward(ctx, [x, weight], { offsets }) {
+  forward(ctx, [x, weight], { offsets, transposed }) {
     ctx.save(x, weight);
-    const [, into, out] = weight.shape;
+    const [into, out] = widthsOf(weight, transposed);
     const y = Tensor.allocate(x.dtype, [x.shape[0], out]);
-    eachProduct(pack(x), pack(weight), y.floats, offsets, into, out, false);
+    eachProduct(pack(x), pack(weight), y.floats, offsets, into, out, transposed);
     return y;
   },
-  backward(ctx, gy, { offsets }) {
+  backward(ctx, gy, { offsets, transposed }) {
     const [x, weight] = ctx.saved;
-    const [, into, out] = weight.shape;
-    const g = pack(gy);
     let gx: Tensor | null = null;
     if (ctx.needs(0)) {
+      const [into, out] = widthsOf(weight, transposed);
       gx = Tensor.allocate(x.dtype, x.shape);
-      eachProduct(g, pack(weight), gx.floats, offsets, out, into, true);
+      eachProduct(pack(gy), pack(weight), gx.floats, offsets, out, into, !transposed);
     }
     if (!ctx.needs(1)) return [gx, null];
-    // Groups without rows have a gradient of 0.
+    // Groups without rows have a gradient of 0. With transposed matrices x and gy change places.
     const gw = zerosLike(weight.dtype, weight.shape);
-    const rows = pack(x);
+    const [, into, out] = weight.shape;
+    const [rows, g] = transposed ? [pack(gy), pack(x)] : [pack(x), pack(gy)];
     for (let group = 0; group + 1 < offsets.length; group++) {
       const [from, to] = [offsets[group], offsets[group + 1]];
       if (to === from) continue;
@@ -58,6 +59,11 @@ const groupedMatmulOp = builtinOp<GroupAttributes>({
     return [gx, gw];
   },
 });
+
+/** Returns the columns of x and of y. */
+function widthsOf({ shape: [, rows, columns] }: Tensor, transposed: boolean): [into: number, out: number] {
+  return transposed ? [columns, rows] : [rows, columns];
+}
 
 /** y[rows of g] = x[rows of g] · op(weight[g]); k columns in, n out. */
 function eachProduct(
@@ -91,18 +97,23 @@ function eachProduct(
 }
 
 /**
- * x [P, in], weight [G, in, out] → [P, out].
+ * x [P, in], weight [G, in, out] → [P, out]; with `transposed`, weight [G, out, in].
  *
  * @param offsets ascending from 0 to P, one more than there are groups; must not change before backward.
  */
-export function groupedMatmul(x: Tensor, weight: Tensor, offsets: Int32Array): Tensor {
+export function groupedMatmul(
+  x: Tensor,
+  weight: Tensor,
+  offsets: Int32Array,
+  { transposed = false }: { readonly transposed?: boolean } = {},
+): Tensor {
   checkSameFloat('groupedMatmul', { x, weight });
-  const fits = x.rank === 2 && weight.rank === 3 && x.shape[1] === weight.shape[1];
+  const fits = x.rank === 2 && weight.rank === 3 && x.shape[1] === widthsOf(weight, transposed)[0];
   if (!fits || offsets.length !== weight.shape[0] + 1 || offsets[offsets.length - 1] !== x.shape[0]) {
     const got = `${formatShape(x.shape)}, ${formatShape(weight.shape)} and ${offsets.length} offsets`;
     throw new ShapeError(
       expected('groupedMatmul', '[P, in], [G, in, out] and G + 1 offsets up to P', 'x, weight, offsets', got),
     );
   }
-  return groupedMatmulOp([x, weight], { offsets });
+  return groupedMatmulOp([x, weight], { offsets, transposed });
 }

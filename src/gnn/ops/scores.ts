@@ -20,7 +20,7 @@ import {
 import { formatShape } from '../../tensor/shape.js';
 import { checkInteger, expected, ShapeError, ValueError } from '../../util/errors.js';
 
-/** dot q·n; minus the Euclidean distance; minus the Manhattan distance; the cosine of the angle. Higher is closer. */
+/** The comparisons of the kernels, and the cosine of the angle. Higher is closer. */
 export type Comparison = ScoreOp | 'cosine';
 
 const pairScoresOp = builtinOp<{ readonly op: number }>({
@@ -56,6 +56,7 @@ export function pairScores(a: Tensor, b: Tensor, comparison: Comparison = 'dot')
   checkComparison('pairScores', comparison);
   checkSameFloat('pairScores', { a, b });
   checkMatrix('pairScores', 'a', a);
+  if (comparison === 'modulus') checkEvenWidth('pairScores', 'a', a);
   checkShapeIs('pairScores', 'b', b, a.shape);
   if (comparison === 'cosine') return pairScores(normalizeRows(a), normalizeRows(b));
   return pairScoresOp([a, b], { op: scoreCode[comparison] });
@@ -126,6 +127,7 @@ export function chunkedScores(
   checkComparison('chunkedScores', comparison);
   checkSameFloat('chunkedScores', { query, rows });
   const ids = checkChunks('chunkedScores', query, rows, negatives, chunks);
+  if (comparison === 'modulus') checkEvenWidth('chunkedScores', 'query', query);
   if (comparison === 'cosine')
     return chunkedScores(normalizeRows(query), normalizeRows(rows), negatives, chunks);
   const recorded = query.requiresGrad ? query : rows;
@@ -162,10 +164,7 @@ export function complexProduct(a: Tensor, b: Tensor, options: { readonly conjuga
   checkSameFloat('complexProduct', { a, b });
   checkMatrix('complexProduct', 'a', a);
   checkShapeIs('complexProduct', 'b', b, a.shape);
-  if (a.shape[1] % 2 !== 0)
-    throw new ShapeError(
-      expected('complexProduct', 'an even width (real parts, imaginary parts)', 'a', formatShape(a.shape)),
-    );
+  checkEvenWidth('complexProduct', 'a', a);
   return complexProductOp([a, b], { conjugate: options.conjugate === true });
 }
 
@@ -178,6 +177,13 @@ function checkComparison(where: string, comparison: Comparison): void {
   if (comparison === 'cosine' || Object.hasOwn(scoreCode, comparison)) return;
   const names = [...Object.keys(scoreCode), 'cosine'].join(', ');
   throw new ValueError(expected(where, `one of ${names}`, 'comparison', comparison));
+}
+
+function checkEvenWidth(where: string, name: string, t: Tensor): void {
+  if (t.shape[1] % 2 !== 0)
+    throw new ShapeError(
+      expected(where, 'an even width (real parts, imaginary parts)', name, formatShape(t.shape)),
+    );
 }
 
 export function checkMatrix(where: string, name: string, t: Tensor): void {

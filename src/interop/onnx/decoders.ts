@@ -11,8 +11,10 @@ import {
   HadamardOperator,
   L1Compare,
   L2Compare,
+  ModulusCompare,
   NoOp,
   RotationOperator,
+  SquaredL2Compare,
   TranslationOperator,
 } from '../../gnn/index.js';
 import type { Tensor } from '../../tensor/index.js';
@@ -70,6 +72,14 @@ function compare(g: OnnxGraph, decoder: EdgeDecoder, a: Value, b: Value): Value 
     const apart = difference();
     const squares = g.node('Max', [sum(g.node('Mul', [apart, apart])), g.scalar(1e-8)]);
     return g.node('Neg', [g.node('Sqrt', [squares])]);
+  }
+  if (comparator instanceof SquaredL2Compare) {
+    const apart = difference();
+    return g.node('Neg', [sum(g.node('Mul', [apart, apart]))]);
+  }
+  if (comparator instanceof ModulusCompare) {
+    const squares = halves(g, difference(), decoder.dim / 2).map((x) => g.node('Mul', [x, x]));
+    return g.node('Neg', [sum(g.node('Sqrt', [g.node('Add', squares)]))]);
   }
   if (comparator instanceof CosineCompare) return sum(g.node('Mul', [unitRows(g, a), unitRows(g, b)]));
   throw unsupportedError(decoder);

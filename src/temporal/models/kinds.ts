@@ -7,7 +7,6 @@ import { gconvGruKind, gconvLstmKind } from '../snapshots/gcrn.js';
 import { tgcnKind } from '../snapshots/tgcn.js';
 import { pairStatisticsKind } from '../statistics/pair-statistics-kind.js';
 import { generalKind } from './general-kind.js';
-import { graphMixerKind } from './graph-mixer/kind.js';
 import type { TemporalModelKind } from './model-kind.js';
 
 export const builtInKinds: readonly TemporalModelKind[] = [
@@ -16,7 +15,6 @@ export const builtInKinds: readonly TemporalModelKind[] = [
   gconvGruKind,
   gconvLstmKind,
   tgcnKind,
-  graphMixerKind,
   edgeBankKind,
   recencyPopularityKind,
   logisticRecencyKind,

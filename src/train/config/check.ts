@@ -1,8 +1,8 @@
 /** Checks keys against each other and reports all problems, not only the first. check-dataset.ts checks against the data. */
-import { decoderRegistry } from '../../gnn/decoders/decoders.js';
 import { lossRegistry } from '../../gnn/decoders/loss-types.js';
 import { type ConfigProblem, problem } from '../../util/schema/problem.js';
 import { findMetric, metricText } from '../run/metric.js';
+import { checkDecoder } from './check-decoder.js';
 import { checkDevice } from './check-device.js';
 import { checkForm } from './check-form.js';
 import { checkEncoder } from './check-layers.js';
@@ -13,6 +13,7 @@ export function checkConfig(config: SkeinConfig, statedWidth: number): ConfigPro
   return [
     ...checkEncoder(config),
     ...checkTask(config),
+    ...checkDecoder(config),
     ...checkModel(config, statedWidth),
     ...checkStorage(config),
     ...checkDevice(config),
@@ -86,15 +87,7 @@ function checkTask({ model, training, evaluation }: SkeinConfig): ConfigProblem[
 
 function checkModel({ model }: SkeinConfig, statedWidth: number): ConfigProblem[] {
   const problems: ConfigProblem[] = [];
-  const { encoder, decoder, regularizer } = model;
-  const width = encoder.layers.at(-1)?.at(-1)?.output_dim ?? -1;
-  const complex = decoder.type !== 'NODE' && decoderRegistry.get(decoder.type).operator.isComplex;
-  if (complex && width % 2 !== 0 && width > 0) {
-    const advice = 'Half of the columns are real, half imaginary; use an even output_dim in the last stage.';
-    problems.push(
-      problem('model.decoder.type', 'an even encoder output', `${decoder.type} on width ${width}`, advice),
-    );
-  }
+  const { encoder, regularizer } = model;
   if (regularizer.type === 'NONE' && regularizer.coef > 0)
     problems.push(
       problem(

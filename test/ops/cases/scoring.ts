@@ -13,7 +13,9 @@ import { input, makeCases, type OpCase } from '../case.js';
 const ids = (n: number, bound: number): Int32Array =>
   Int32Array.from({ length: n }, (_, i) => (i * 7 + 3) % bound);
 const small = { lo: -0.7, hi: 0.7 };
-const comparisons = ['dot', 'l2', 'l1', 'cosine'] as const;
+const comparisons = ['dot', 'l2', 'l1', 'squaredL2', 'biasedSquaredL2', 'modulus', 'cosine'] as const;
+/** Moduli need an even number of columns. */
+const even = (how: string, width: number): number => (how === 'modulus' ? 2 * Math.ceil(width / 2) : width);
 const mask = negativeMask(Int32Array.of(4, 1, 0, 0, 4, 0, 2, 6, 0, 2), 7);
 
 export const scoringCases: OpCase[] = [
@@ -26,15 +28,18 @@ export const scoringCases: OpCase[] = [
   ),
   ...comparisons.flatMap((how) => [
     ...makeCases('pairScores', (a, b) => pairScores(a, b, how), {
-      [`${how} 5`]: [input([9, 5]), input([9, 5])],
-      [`${how} 33`]: [input([3, 33]), input([3, 33])],
+      [`${how} 5`]: [input([9, even(how, 5)]), input([9, even(how, 5)])],
+      [`${how} 33`]: [input([3, even(how, 33)]), input([3, even(how, 33)])],
       [`${how} none`]: [input([0, 4]), input([0, 4])],
       [`${how} many`]: [input([900, 8]), input([900, 8])],
     }),
     ...makeCases('chunkedScores', (q, rows) => chunkedScores(q, rows, ids(3 * 5, 11), 3, how), {
-      [`${how} 7 edges in 3 chunks`]: [input([7, 9]), input([11, 9])],
-      [`${how} width 1`]: [input([3, 1], { lo: 0.2, hi: 1 }), input([11, 1], { lo: 1.2, hi: 2 })],
-      [`${how} fewer edges than chunks`]: [input([2, 17]), input([11, 17])],
+      [`${how} 7 edges in 3 chunks`]: [input([7, even(how, 9)]), input([11, even(how, 9)])],
+      [`${how} width 1`]: [
+        input([3, even(how, 1)], { lo: 0.2, hi: 1 }),
+        input([11, even(how, 1)], { lo: 1.2, hi: 2 }),
+      ],
+      [`${how} fewer edges than chunks`]: [input([2, even(how, 17)]), input([11, even(how, 17)])],
       [`${how} no edges`]: [input([0, 4]), input([11, 4])],
     }),
     ...makeCases(

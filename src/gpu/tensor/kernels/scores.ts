@@ -5,7 +5,8 @@
  * No sum uses atomics: every element has one invocation that adds in ascending order. Gradients of rows that several
  * negatives share are first computed for each negative, then summed by row in an order that the host computes.
  */
-import type { Kernels } from '../../../native/index.js';
+import { type Kernels, scoreOps } from '../../../native/index.js';
+import { DeviceError } from '../../../util/errors.js';
 import type { Compute } from '../compute.js';
 import { withTemporaries } from '../temporaries.js';
 import { tensorProgram } from '../tensor-program.js';
@@ -19,7 +20,7 @@ const scoreHelpers = /* wgsl */ `
 fn term(op: u32, u: f32, v: f32) -> f32 {
   let d = u - v;
   if (op == 0u) { return u * v; }
-  return select(abs(d), d * d, op == 1u);
+  return select(d * d, abs(d), op == 2u);
 }
 fn scoreOf(op: u32, total: f32) -> f32 {
   if (op == 0u) { return total; }
@@ -28,6 +29,7 @@ fn scoreOf(op: u32, total: f32) -> f32 {
 fn slope(op: u32, u: f32, v: f32, score: f32) -> f32 {
   if (op == 0u) { return v; }
   if (op == 2u) { return sign(v - u); }
+  if (op == 3u) { return 2.0 * (v - u); }
   // Equal rows have no direction.
   return select(0.0, (u - v) / score, -score > 1.00001e-4);
 }
@@ -179,17 +181,30 @@ export function scoreChunks(
   chunks: number,
   n: number,
 ): void {
+  checkOp(op);
   if (edges === 0) return;
   const size = Math.ceil(edges / chunks);
   const blocks = chunks * Math.ceil(n / side) * Math.ceil(size / side);
   c.launch(chunkedScores, [query, rows, negatives, out], [blocks, op, edges, width, size, n], blocks);
 }
 
+/** Throws for comparisons whose columns are not alike: moduli of pairs of columns, and biases. */
+function checkOp(op: number): void {
+  if (scoreOps[op] === 'modulus' || scoreOps[op] === 'biasedSquaredL2')
+    throw new DeviceError(
+      `chunkedScores: expected a comparison that the GPU has (dot, l2, l1, squaredL2), got ${scoreOps[op]}. Compute on the CPU.`,
+      { reason: 'no-kernel' },
+    );
+}
+
 export function scoreKernels(c: Compute): Partial<Kernels> {
   return {
     complexProduct: (a, b, out, rows, half, conjugate) =>
       c.launch(complexProduct, [a, b, out], [rows * half, half, conjugate ? -1 : 1], rows * half),
-    pairScores: (op, a, b, out, pairs, width) => c.launch(pairScores, [a, b, out], [pairs, op, width], pairs),
+    pairScores(op, a, b, out, pairs, width) {
+      checkOp(op);
+      c.launch(pairScores, [a, b, out], [pairs, op, width], pairs);
+    },
     pairScoresBackward({ op, gy, y, a, b, ga, gb, pairs, width }) {
       const n = pairs * width;
       const params = [n, op, width, ga !== null, gb !== null];

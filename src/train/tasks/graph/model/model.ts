@@ -140,13 +140,12 @@ export abstract class Model extends Module {
   /** Returns rows of the batch's targets. */
   encode(batch: TrainingBatch, train: boolean): Tensor {
     const { uniqueNodeEmbeddings: embeddings, uniqueNodeFeatures: features } = batch;
-    const text = batch.uniqueNodeText;
     const graph = batch.shardedGraph ?? batch.gnnGraph;
     graph?.performMap();
     const ids = batch.uniqueNodeIndices;
     const inputs =
       this.featurizer === null
-        ? { embeddings, features, text, ids }
+        ? { embeddings, features, ids }
         : this.featurizer.forward(features, embeddings);
     return this.encoder.forward(inputs, graph, train);
   }

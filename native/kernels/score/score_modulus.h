@@ -1,0 +1,199 @@
+// Sums of moduli of complex differences, for one thread. A row has real components first, then as many imaginary ones; the
+// last column of an odd width is ignored.
+//
+// The root is computed from products and sums alone: square roots and divisions of vectors take many times as long, and
+// approximate instructions differ between processors. Every operation has one rounding, so that results have the same bits
+// at all levels with fused multiply-adds.
+#pragma once
+
+#include "score/score_tiles.h"
+
+namespace skein {
+namespace score_detail {
+
+// Single numbers under the names of vectors.
+template <class T>
+struct Single {
+  using V = T;
+  static V fma(V a, V b, V c) { return vm::mad(a, b, c); }
+  static V set(T x) { return x; }
+};
+
+inline float half_exponent(float x) { return vm::bit_cast<float>(0x5f375a86 - (vm::bit_cast<i32>(x) >> 1)); }
+inline double half_exponent(double x) {
+  return vm::bit_cast<double>(i64{0x5fe6eb50c7b537a9} - (vm::bit_cast<i64>(x) >> 1));
+}
+template <class V>
+inline V half_exponent(V x) {
+  using Bits = decltype(x < x);
+  constexpr auto magic = sizeof(x[0]) == 4 ? i64{0x5f375a86} : i64{0x5fe6eb50c7b537a9};
+  using Element = std::conditional_t<sizeof(x[0]) == 4, i32, i64>;
+  return vm::bit_cast<V>(static_cast<Element>(magic) - (vm::bit_cast<Bits>(x) >> 1));
+}
+
+// 1/√m for m > 0, finite for m = 0. Half the negated exponent is right to 3.4 %; a step of third order leaves 1e-4 (two: 2e-12),
+// one of second order 1.5e-8 (1e-23).
+template <class T, class S>
+inline __attribute__((always_inline)) typename S::V inverse_root(typename S::V m) {
+  using V = typename S::V;
+  const V minus_one = S::set(T(-1)), minus_half = S::set(T(-0.5)), weight = S::set(T(0.375));
+  V y = half_exponent(m);
+#pragma GCC unroll 2
+  for (int i = 0; i < (sizeof(T) == 4 ? 1 : 2); ++i) {
+    const V e = S::fma(m * y, y, minus_one);
+    y = S::fma(y * e, S::fma(e, weight, minus_half), y);
+  }
+  const V e = S::fma(m * y, y, minus_one);
+  return S::fma(y * e, minus_half, y);
+}
+
+template <class T, class S>
+inline __attribute__((always_inline)) typename S::V squared_modulus(typename S::V re, typename S::V im) {
+  return S::fma(im, im, re * re);
+}
+
+template <class T, class S>
+inline __attribute__((always_inline)) typename S::V modulus(typename S::V re, typename S::V im) {
+  const typename S::V m = squared_modulus<T, S>(re, im);
+  return m * inverse_root<T, S>(m);
+}
+
+// R rows of a against the columns of one panel: sums over rising components.
+template <class T, int R, int C>
+void modulus_tile(const T* a, i64 lda, const T* b, i64 half, T* c, i64 ldc, int tail) {
+  using S = Simd<T>;
+  using V = typename S::V;
+  V x[R][C];
+#pragma GCC unroll 8
+  for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 2
+    for (int j = 0; j < C; ++j) x[r][j] = S::zero();
+  }
+  const T* imaginary = b + half * C * S::width;
+  for (i64 p = 0; p < half; ++p, b += C * S::width, imaginary += C * S::width) {
+#pragma GCC unroll 8
+    for (int r = 0; r < R; ++r) {
+      const V re = S::set(a[r * lda + p]), im = S::set(a[r * lda + half + p]);
+#pragma GCC unroll 2
+      for (int j = 0; j < C; ++j) {
+        x[r][j] = x[r][j] + modulus<T, S>(re - S::load(b + j * S::width), im - S::load(imaginary + j * S::width));
+      }
+    }
+  }
+#pragma GCC unroll 8
+  for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 2
+    for (int j = 0; j < C; ++j) {
+      T* p = c + r * ldc + j * S::width;
+      if (j + 1 < C || tail == S::width) S::store(p, x[r][j]);
+      else S::store(p, x[r][j], tail);
+    }
+  }
+}
+
+template <class T, int C>
+void modulus_rows(const T* a, i64 lda, const T* b, i64 k, T* c, i64 ldc, i64 m, int tail) {
+  constexpr int R = 4;
+  i64 r = 0;
+  for (; r + R <= m; r += R) modulus_tile<T, R, C>(a + r * lda, lda, b, k / 2, c + r * ldc, ldc, tail);
+  for (; r < m; ++r) modulus_tile<T, 1, C>(a + r * lda, lda, b, k / 2, c + r * ldc, ldc, tail);
+}
+
+// The sum for one pair, with the bits it has in a tile.
+template <class T>
+inline T modulus_pair(const T* a, const T* b, i64 d) {
+  const i64 half = d / 2;
+  T x = T(0);
+  for (i64 p = 0; p < half; ++p) x = x + modulus<T, Single<T>>(a[p] - b[p], a[half + p] - b[half + p]);
+  return x;
+}
+
+// Complex rows by blocks of one vector: block i has the real and the imaginary components from i * W on of every row, zeros
+// beyond the width. A vector of components has one gradient per pair of rows, without sums across lanes.
+template <class T>
+struct ComplexBlocks {
+  static constexpr i64 W = Simd<T>::width;
+  T* data;
+  i64 rows, half;
+
+  static i64 size(i64 rows, i64 half) { return ceil_div(half, W) * rows * 2 * W; }
+  i64 count() const { return ceil_div(half, W); }
+  int columns(i64 block) const { return static_cast<int>(std::min(W, half - block * W)); }
+  T* at(i64 block, i64 row) const { return data + (block * rows + row) * 2 * W; }
+};
+
+// Rows ids[j] (or rows j where ids is null) of [*, d].
+template <class T>
+void gather_blocks(const T* rows, const i32* ids, i64 d, const ComplexBlocks<T>& out) {
+  for (i64 j = 0; j < out.rows; ++j) {
+    const T* row = rows + (ids ? ids[j] : j) * d;
+    for (i64 block = 0; block < out.count(); ++block) {
+      const int columns = out.columns(block);
+      T* to = out.at(block, j);
+      std::fill(to, to + 2 * out.W, T(0));
+      std::copy(row + block * out.W, row + block * out.W + columns, to);
+      std::copy(row + out.half + block * out.W, row + out.half + block * out.W + columns, to + out.W);
+    }
+  }
+}
+
+// out[rows, d] += sign * in.
+template <class T>
+void add_blocks(const ComplexBlocks<T>& in, T sign, T* out, i64 d) {
+  for (i64 j = 0; j < in.rows; ++j) {
+    for (i64 block = 0; block < in.count(); ++block) {
+      const T* from = in.at(block, j);
+      T *re = out + j * d + block * in.W, *im = re + in.half;
+      for (int c = 0; c < in.columns(block); ++c) re[c] += sign * from[c];
+      for (int c = 0; c < in.columns(block); ++c) im[c] += sign * from[in.W + c];
+    }
+  }
+}
+
+// One block of R queries against all rows: gq += Σ_j w (q - n), gn += Σ_i w (q - n) with w = gy / |q - n|; rows of gy are n apart.
+template <class T, int R>
+void modulus_gradients(const T* gy, i64 n, const T* query, const T* rows, T* gq, T* gn) {
+  using S = Simd<T>;
+  using V = typename S::V;
+  constexpr i64 W = S::width;
+  V re[R], im[R], g_re[R], g_im[R];
+#pragma GCC unroll 4
+  for (int r = 0; r < R; ++r) {
+    re[r] = S::load(query + 2 * r * W), im[r] = S::load(query + (2 * r + 1) * W);
+    g_re[r] = S::load(gq + 2 * r * W), g_im[r] = S::load(gq + (2 * r + 1) * W);
+  }
+  for (i64 j = 0; j < n; ++j) {
+    const V row_re = S::load(rows + 2 * j * W), row_im = S::load(rows + (2 * j + 1) * W);
+    V sum_re = S::load(gn + 2 * j * W), sum_im = S::load(gn + (2 * j + 1) * W);
+#pragma GCC unroll 4
+    for (int r = 0; r < R; ++r) {
+      const V x = re[r] - row_re, y = im[r] - row_im;
+      const V w = S::set(gy[r * n + j]) * inverse_root<T, S>(squared_modulus<T, S>(x, y));
+      g_re[r] = S::fma(w, x, g_re[r]), g_im[r] = S::fma(w, y, g_im[r]);
+      sum_re = S::fma(w, x, sum_re), sum_im = S::fma(w, y, sum_im);
+    }
+    S::store(gn + 2 * j * W, sum_re), S::store(gn + (2 * j + 1) * W, sum_im);
+  }
+#pragma GCC unroll 4
+  for (int r = 0; r < R; ++r) S::store(gq + 2 * r * W, g_re[r]), S::store(gq + (2 * r + 1) * W, g_im[r]);
+}
+
+// All blocks of m queries against all rows.
+template <class T>
+void modulus_backward(const T* gy, i64 n, const ComplexBlocks<T>& query, const ComplexBlocks<T>& rows,
+                      const ComplexBlocks<T>& gq, const ComplexBlocks<T>& gn) {
+#if defined(__AVX512F__) || defined(SKEIN_NEON)
+  constexpr int R = 4;
+#else
+  constexpr int R = 2;  // of 16 registers
+#endif
+  for (i64 block = 0; block < query.count(); ++block) {
+    i64 r = 0;
+    const auto run = [&](auto tile) { tile(gy + r * n, n, query.at(block, r), rows.at(block, 0), gq.at(block, r), gn.at(block, 0)); };
+    for (; r + R <= query.rows; r += R) run(modulus_gradients<T, R>);
+    for (; r < query.rows; ++r) run(modulus_gradients<T, 1>);
+  }
+}
+
+}  // namespace score_detail
+}  // namespace skein
