@@ -6,7 +6,14 @@
 import { createHash } from 'node:crypto';
 import { type FloatArray, nativeStatus } from 'skein/native';
 import { describe, expect, it } from 'vitest';
-import { type Kernels, nativeKernels, reduceCode, scoreCode, unaryCode } from '#internal/native/index.js';
+import {
+  type Kernels,
+  nativeKernels,
+  queryCode,
+  reduceCode,
+  scoreCode,
+  unaryCode,
+} from '#internal/native/index.js';
 import { type FloatType, floatTypes, randomFloats, randomIds, zeros } from './harness.js';
 
 type Cases = Record<string, string>;
@@ -97,6 +104,47 @@ function moduli(kernels: Kernels, type: FloatType): Cases {
   kernels.chunkedScores({ ...shared, out });
   kernels.chunkedScoresBackward({ ...shared, gy, y: out, gQuery, gRows, rowCount });
   return { [`moduli ${type}`]: digest(out, gQuery, gRows) };
+}
+
+/** Several tiles, the last one short; bias, label smoothing and dropout. */
+function queries(kernels: Kernels, type: FloatType): Cases {
+  const [rows, count, width] = [70, 603, 41];
+  const offsets = Int32Array.from({ length: rows + 1 }, (_, i) => 2 * i);
+  const ids = randomIds(2 * rows, count, 1);
+  return Object.fromEntries(
+    Object.entries(queryCode).map(([name, kind]) => {
+      const [loss, gQuery, gTable] = [
+        zeros(type, rows),
+        zeros(type, rows * width),
+        zeros(type, count * width),
+      ];
+      const gBias = zeros(type, count);
+      kernels.queryLoss({
+        kind,
+        query: randomFloats(type, rows * width, 2, -1, 1),
+        table: randomFloats(type, count * width, 3, -1, 1),
+        bias: randomFloats(type, count, 4),
+        answerOffsets: offsets,
+        answers: ids,
+        knownOffsets: offsets,
+        known: ids,
+        omega: randomFloats(type, rows, 5, 0.5, 1),
+        tau: randomFloats(type, rows, 6, 0.2, 0.5),
+        sigma: randomFloats(type, rows, 7, 0.001, 0.01),
+        offset: 0.5,
+        drop: 0.3,
+        key: Uint32Array.of(1, 2, 3, 4),
+        loss,
+        gQuery,
+        gTable,
+        gBias,
+        queries: rows,
+        count,
+        width,
+      });
+      return [`queryLoss ${name} ${type}`, digest(loss, gQuery, gTable, gBias)];
+    }),
+  );
 }
 
 /** Functions of vecmath; the f64 forms of gelu call the C library, which differs between systems. */
@@ -230,6 +278,7 @@ describe.runIf(nativeKernels !== null)('bits of a level', () => {
       pairsOfProducts,
       scores,
       moduli,
+      queries,
       functions,
       hugeAngles,
       rowwise,

@@ -31,7 +31,7 @@ struct QueryArguments {
 
 constexpr i64 kTileBytes = i64{1} << 18;  // of a tile's rows
 constexpr i64 kLeastTile = 64, kMostTile = 512;
-constexpr i64 kLeastTiles = 8;            // where the table is not too small: several threads have work
+constexpr i64 kLeastTiles = 4;            // where the table is not too small: several threads have work
 constexpr i64 kBandQueries = 256;         // whose scores against a tile are in the cache together
 
 // Which elements of a table are kept: half-words of the key's sequence, of each word the lower one first, that are at least
