@@ -1,11 +1,12 @@
 /** Results without learning next to those of a model: the same edges, candidates and ties, and a sentence where they are better. */
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { LinkPredictionReporter } from 'skein/train';
 import { describe, expect, test } from 'vitest';
 import { trainingAdvice } from '#internal/train/run/training-advice.js';
 import { EndCounts } from '#internal/train/tasks/links/end-counts.js';
 import { propagateLabels } from '#internal/train/tasks/nodes/node-baselines.js';
+import { jodieText, temporalRun, writeTemporalConfig } from './temporal-files.js';
 import { randomRows, run, scratch, tinyConfig, writeDataset } from './tiny.js';
 
 const folder = scratch();
@@ -172,6 +173,33 @@ describe('classes', () => {
     for (const [i, value] of scores.entries()) expect(value).toBeCloseTo(wanted[i], 5);
   });
 });
+
+test('events: recency on the events and negatives of the test, and none next to a baseline', async () => {
+  const events = `${folder()}.csv`;
+  writeFileSync(events, jodieText(300));
+  const [at, other] = [folder(), folder()];
+  const same = ['--dataset.new_node_share=0', '--evaluation.batch_size=20'];
+  const { baselines, test: model } = await temporalRun(
+    writeTemporalConfig(`${at}.yaml`, 'jodie', events, at),
+    same,
+  );
+  expect(baselines.map(({ name }) => name)).toEqual(['recency']);
+  expect(baselines[0].metrics['events']).toBe(model['events']);
+  const alone = `${other}.yaml`;
+  const sections = {
+    model: { kind: 'recency_popularity' },
+    dataset: { path: events },
+    storage: { model_dir: other },
+  };
+  writeFileSync(alone, JSON.stringify({ ...sections, training: { random_seed: randomSeedOf(at) } }));
+  const baseline = await temporalRun(alone, same);
+  expect(baseline.baselines).toEqual([]);
+  // The same method as a model of its own.
+  expect(baselines[0].metrics).toEqual(baseline.test);
+});
+
+const randomSeedOf = (directory: string): number =>
+  Number(/random_seed: (\d+)/.exec(readFileSync(join(directory, 'full_config.yaml'), 'utf8'))?.[1]);
 
 describe('advice', () => {
   const outcome = {

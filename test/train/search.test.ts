@@ -1,6 +1,7 @@
 /** Searches of tiny spaces: points, conditions, rounds, selection, and that a search continues as if it had not stopped. */
 import { appendFileSync, cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { PreparedDataset } from 'skein/data';
 import { loadConfig, resolveConfig, retrainBest, searchConfig } from 'skein/train';
 import { describe, expect, test } from 'vitest';
 import { builtInSpace, builtInSpaces } from '#internal/train/search/built-in-spaces.js';
@@ -111,7 +112,7 @@ describe('spaces', () => {
 test('rounds of successive halving spend the budget', () => {
   const plan = (variant: 'plain' | 'epoch' | 'rank', trials: number) =>
     planRounds({ variant, trials, epochs: 160, width: 256, eta: 4, budget: 3 });
-  expect(plan('plain', 16)).toEqual([{ trials: 16, epochs: 160, rank: null }]);
+  expect(plan('plain', 16)).toEqual([{ trials: 16, epochs: 160, rank: null, fraction: null }]);
   // 16 trials of 15 epochs, 4 of 60: 1.5 full runs each.
   expect(plan('epoch', 16).map(({ trials, epochs }) => [trials, epochs])).toEqual([
     [16, 15],
@@ -233,6 +234,32 @@ describe('successive halving', () => {
     expect(existsSync(join(directory, 't0000-d64', 'full_config.yaml'))).toBe(true);
   });
 
+  test('on a core of the graph first', async () => {
+    const directory = folder();
+    const { trials, firstRound } = await searchConfig({
+      ...{ directory, config, space, trials: 5, variant: 'combined' },
+    });
+    expect(trials[0].core).toBeNull();
+    const k = firstRound[0].core as number;
+    expect(k).toBeGreaterThan(1);
+    const core = await PreparedDataset.open(join(directory, `core-${k}`));
+    const edges = await core.readEdges('train');
+    const held = await core.readEdges('validation');
+    expect(held.length).toBe(3 * Math.floor((edges.length + held.length) / 15));
+    // Every node has k neighbours among the others.
+    const neighbours = Array.from({ length: core.stats.num_nodes }, () => new Set<number>());
+    for (const rows of [edges, held])
+      for (let i = 0; i < rows.length; i += 3)
+        if (rows[i] !== rows[i + 2]) {
+          neighbours[rows[i]].add(rows[i + 2]);
+          neighbours[rows[i + 2]].add(rows[i]);
+        }
+    expect(Math.min(...neighbours.map(({ size }) => size))).toBeGreaterThanOrEqual(k);
+    const low = loadConfig(join(directory, `t0000-c${k}`, 'full_config.yaml')).config;
+    const share = core.stats.num_nodes / 40;
+    expect(low.training.negative_sampling.negatives_per_positive).toBe(Math.round(10 * share));
+  });
+
   test('resumes from any event of its log with the same end', async () => {
     const whole = folder();
     await searchConfig({ directory: whole, config, space, trials: 4, variant: 'epoch' });
@@ -278,6 +305,7 @@ test('importance is a rank correlation, or the variance that names explain', () 
     round: 0,
     epochs: 1,
     rank: null,
+    core: null,
     epoch: 1,
     seconds: 1,
     value,

@@ -26,8 +26,8 @@ export function register(program: Command): void {
     .addOption(
       new Option(
         '--variant <name>',
-        'Train every trial in full, or halve successively: fewer epochs first, or fewer columns too (default: by size)',
-      ).choices(['plain', 'epoch', 'rank']),
+        'Train every trial in full, or halve successively: first with fewer epochs, fewer columns, or on a core of the graph (default: by size)',
+      ).choices(['plain', 'epoch', 'rank', 'graph', 'combined']),
     )
     .option('--seed <n>', 'Seed of the points (default: 1)', wholeNumber)
     .option('--jobs <n>', 'Processes that train trials at the same time', positiveInteger, 1)

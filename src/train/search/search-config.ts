@@ -25,7 +25,7 @@ import { applyOverrides } from '../config/overrides.js';
 import { Output } from '../run/output.js';
 import { builtInSpace } from './built-in-spaces.js';
 import type { Sampler } from './points.js';
-import { defaultVariant, type Variant } from './rounds.js';
+import { defaultVariant, type Variant, variants } from './rounds.js';
 import { embeddingWidth, Search, type SearchResult } from './search.js';
 import { readSettings, type SearchSettings, settingsFile, writeSettings } from './search-files.js';
 import { parseSpace } from './space.js';
@@ -95,8 +95,8 @@ function checkOptions(options: SearchOptions): void {
   if (minutes !== undefined) checkNumber(where, 'minutes', minutes, 0);
   if (sampler !== undefined && !['quasi', 'random'].includes(sampler))
     throw new ValueError(expected(where, 'quasi or random', 'sampler', sampler));
-  if (variant !== undefined && !['plain', 'epoch', 'rank'].includes(variant))
-    throw new ValueError(expected(where, 'plain, epoch or rank', 'variant', variant));
+  if (variant !== undefined && !variants.includes(variant))
+    throw new ValueError(expected(where, `one of ${variants.join(', ')}`, 'variant', variant));
 }
 
 /** Reads the settings of a search that exists, with more trials if requested, or writes those of a new one. */
@@ -126,15 +126,17 @@ async function openSettings(directory: string, options: SearchOptions): Promise<
   return settings;
 }
 
-/** Returns the values of a configuration without the location of a run, and with a seed and checkpoints for resuming. */
+/** Returns the values of a configuration without the location and the time limit of a run, and with a seed and checkpoints for resuming. */
 function trialConfig(config: unknown, seed: number): unknown {
   if (!isTree(config))
     throw new ConfigError(expected(where, 'the values of a configuration file', 'config', config));
   const given = (key: string): boolean => valueAt(config, parsePath(key)) !== undefined;
   const { model_dir: _, ...storage } = isTree(config['storage']) ? config['storage'] : {};
+  // Trials are compared after the same epochs; what fits a time depends on the machine and its load.
+  const { time_limit: __, ...training } = isTree(config['training']) ? config['training'] : {};
   const defaults = { 'model.random_seed': seed, 'training.checkpoint.minutes': 5 };
   return applyOverrides(
-    { ...config, storage },
+    { ...config, storage, training },
     Object.entries(defaults)
       .filter(([key]) => !given(key))
       .map(([key, value]) => ({ path: parsePath(key), value })),

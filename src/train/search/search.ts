@@ -6,6 +6,8 @@ import { lowerMetrics } from '../run/metric.js';
 import type { Output } from '../run/output.js';
 import { formatMetric } from '../run/reporter.js';
 import { headlineOf } from '../tasks/graph/graph-run.js';
+import { openDataset } from '../tasks/graph/storage/open-dataset.js';
+import { type CoreDataset, coreDataset } from './core-dataset.js';
 import { pointSequence } from './points.js';
 import { planRounds, type Round } from './rounds.js';
 import { type SearchSettings, writeBest } from './search-files.js';
@@ -40,6 +42,12 @@ export interface SearchParts {
   readonly jobs: number;
   readonly minutes: number;
   readonly output: Output;
+}
+
+/** A round with the core that it trains on. */
+interface OpenRound extends Round {
+  readonly core: number | null;
+  readonly data: CoreDataset | null;
 }
 
 /** One of this many trials stays after a round, and all rounds but the last cost this many full runs. */
@@ -77,7 +85,8 @@ export class Search {
     let running = this.#values.map((_, trial) => trial);
     const last = new Map<number, SearchTrial>();
     let firstRound: readonly SearchTrial[] = [];
-    for (const [index, round] of this.#rounds.entries()) {
+    for (const [index, planned] of this.#rounds.entries()) {
+      const round = await this.#open(planned);
       if (!(await this.#runRound(index, round, running)))
         return this.#result(
           last,
@@ -94,17 +103,25 @@ export class Search {
     return this.#result(last, firstRound, best === undefined ? null : await this.#writeBest(best));
   }
 
+  /** Prepares the core that a round trains on. */
+  async #open(round: Round): Promise<OpenRound> {
+    const { directory, settings } = this.#parts;
+    const { fraction } = round;
+    if (fraction === null) return { ...round, core: null, data: null };
+    const dataset = await openDataset(resolveConfig(settings.config).config);
+    const data = await coreDataset(dataset, fraction, { parent: directory, seed: settings.seed });
+    return { ...round, core: data.k, data };
+  }
+
   /** Trains what the log has no result of. Returns false if it was interrupted. */
-  async #runRound(index: number, round: Round, trials: readonly number[]): Promise<boolean> {
+  async #runRound(index: number, round: OpenRound, trials: readonly number[]): Promise<boolean> {
     const { jobs, output } = this.#parts;
     const missing = trials.filter(
-      (trial) =>
-        this.#log.failure(trial) === undefined &&
-        this.#log.result(trial, round.epochs, round.rank) === undefined,
+      (trial) => this.#log.failure(trial) === undefined && this.#log.result(trial, round) === undefined,
     );
     if (missing.length > 0 && this.#rounds.length > 1)
       output.note(
-        `round ${index + 1} of ${this.#rounds.length}: ${trials.length} trials, ${round.epochs} epochs${round.rank === null ? '' : `, ${round.rank} columns`}`,
+        `round ${index + 1} of ${this.#rounds.length}: ${trials.length} trials, ${round.epochs} epochs${round.rank === null ? '' : `, ${round.rank} columns`}${round.core === null ? '' : `, the ${round.core}-core`}`,
       );
     return runPool(
       missing.map((trial) => this.#job(trial, index, round)),
@@ -112,18 +129,22 @@ export class Search {
     );
   }
 
-  #job(trial: number, index: number, round: Round): PooledJob {
+  #job(trial: number, index: number, { epochs, rank, core, data }: OpenRound): PooledJob {
     const { directory, settings } = this.#parts;
-    const { epochs, rank } = round;
-    const name = `t${String(trial).padStart(4, '0')}${rank === null ? '' : `-d${rank}`}`;
-    const low = rank === null ? [] : [`model.encoder.layers[0][0].output_dim=${rank}`];
+    const overrides = [
+      ...overridesOf(this.#values[trial]),
+      ...(rank === null ? [] : [`model.encoder.layers[0][0].output_dim=${rank}`]),
+    ];
+    const where = `${rank === null ? '' : `-d${rank}`}${core === null ? '' : `-c${core}`}`;
+    const setting = { trial, round: index, epochs, rank, core };
     return {
-      directory: join(directory, name),
+      directory: join(directory, `t${String(trial).padStart(4, '0')}${where}`),
       config: settings.config,
-      overrides: [...overridesOf(this.#values[trial]), ...low],
+      overrides:
+        data === null ? overrides : [...overrides, ...coreOverrides(settings.config, overrides, data)],
       ...{ epochs, metric: this.#metric, lowerIsBetter: this.#lowerIsBetter },
-      onStart: () => this.#log.add({ event: 'started', trial, round: index, epochs, rank }),
-      onEnd: (outcome, seconds) => this.#end({ trial, round: index, epochs, rank, seconds }, outcome),
+      onStart: () => this.#log.add({ event: 'started', ...setting }),
+      onEnd: (outcome, seconds) => this.#end({ ...setting, seconds }, outcome),
     };
   }
 
@@ -146,9 +167,9 @@ export class Search {
   }
 
   /** Returns the results of a round, the best first; the first of equals has the lowest number. */
-  #resultsOf({ epochs, rank }: Round, index: number, trials: readonly number[]): SearchTrial[] {
+  #resultsOf(round: OpenRound, index: number, trials: readonly number[]): SearchTrial[] {
     const found = trials.flatMap((trial) => {
-      const result = this.#log.result(trial, epochs, rank);
+      const result = this.#log.result(trial, round);
       if (result === undefined || this.#log.failure(trial) !== undefined) return [];
       const { event: _, ...rest } = result;
       return [{ ...rest, round: index, values: this.#values[trial] }];
@@ -187,6 +208,26 @@ export class Search {
       ...{ firstRound, failed, best },
     };
   }
+}
+
+/** Returns overrides for a core: its directory, and fewer negatives, as there are fewer nodes to draw them from. */
+function coreOverrides(
+  config: unknown,
+  overrides: readonly string[],
+  { directory, nodeFraction }: CoreDataset,
+): string[] {
+  const { config: own } = resolveConfig(config, overrides);
+  const { negatives_per_positive: given } = own.training.negative_sampling;
+  const scaled = (count: number): number =>
+    count === -1 ? -1 : Math.max(1, Math.round(count * Math.max(0.01, nodeFraction)));
+  const negatives =
+    typeof given === 'number' ? scaled(given) : { src: scaled(given.src), dst: scaled(given.dst) };
+  return [
+    `storage.dataset.dataset_dir=${JSON.stringify(directory)}`,
+    ...(own.training.negative_sampling.filtered
+      ? []
+      : [`training.negative_sampling.negatives_per_positive=${JSON.stringify(negatives)}`]),
+  ];
 }
 
 /** Returns the columns of the embeddings of a model that compares them as they are; null for other encoders. */

@@ -8,6 +8,9 @@ import { dropTornLine, readRecords } from '../run/metrics-file.js';
 import { jsonLine } from '../run/output.js';
 import type { TrialValues } from './space.js';
 
+/** The setting of a round: how long a trial is trained, with how many columns, and on which core. */
+export type TrialSetting = Pick<DoneTrial, 'epochs' | 'rank' | 'core'>;
+
 /** The result of a trial after a round. */
 export interface DoneTrial {
   readonly event: 'done';
@@ -15,6 +18,8 @@ export interface DoneTrial {
   readonly round: number;
   readonly epochs: number;
   readonly rank: number | null;
+  /** The core of the graph that was trained on; null: all of it. */
+  readonly core: number | null;
   /** The best validation value so far, and its epoch. */
   readonly value: number;
   readonly epoch: number;
@@ -30,6 +35,7 @@ export type TrialEvent =
       readonly round: number;
       readonly epochs: number;
       readonly rank: number | null;
+      readonly core: number | null;
     }
   | DoneTrial
   | { readonly event: 'failed'; readonly trial: number; readonly round: number; readonly reason: string };
@@ -64,11 +70,11 @@ export class TrialLog {
     return found?.event === 'failed' ? found.reason : undefined;
   }
 
-  /** Returns the result of a trial with this rank after at least these epochs, the fewest; undefined if there is none. */
-  result(trial: number, epochs: number, rank: number | null): DoneTrial | undefined {
+  /** Returns the result of a trial in a setting after at least these epochs, the fewest; undefined if there is none. */
+  result(trial: number, { epochs, rank, core }: TrialSetting): DoneTrial | undefined {
     return this.#events
-      .filter((one): one is DoneTrial => one.event === 'done' && one.trial === trial && one.rank === rank)
-      .filter((one) => one.epochs >= epochs)
+      .filter((one): one is DoneTrial => one.event === 'done' && one.trial === trial)
+      .filter((one) => one.rank === rank && one.core === core && one.epochs >= epochs)
       .sort((a, b) => a.epochs - b.epochs)[0];
   }
 }
