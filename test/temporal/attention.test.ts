@@ -9,6 +9,7 @@ import {
   gatherRows,
   manualSeed,
   mul,
+  noGrad,
   rand,
   sum,
   type Tensor,
@@ -167,6 +168,10 @@ describe.each(variants)('TemporalAttentionLayer, %s', (variant) => {
     }
     const crowd = Array.from({ length: 500 }, (_, i) => i % degrees.length);
     expect(layer.forward(pick(input, crowd)).dataSync()).toEqual(gatherRows(y, crowd).dataSync());
+    // Evaluation embeds many destinations in slices, and computes the queries of equal rows once.
+    const many = Array.from({ length: 4100 }, (_, i) => (i * 3) % degrees.length);
+    const sliced = noGrad(() => layer.forward(pick(input, many)));
+    expect(sliced.dataSync()).toEqual(gatherRows(y, many).dataSync());
   });
 
   it('sees the own row alone where there are no edges', () => {

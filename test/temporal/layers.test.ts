@@ -1,7 +1,7 @@
 /** Edge predictor and JODIE's time layer against PyTorch and by differences. */
 
 import { EdgePredictor, IdentityLayer, JodieTimeLayer } from 'skein/temporal';
-import { concat } from 'skein/tensor';
+import { concat, manualSeed, noGrad, slice, tensor } from 'skein/tensor';
 import { describe, expect, test } from 'vitest';
 import { dtypes, expectFiniteDifferences, expectRecorded, fill, leaf, pattern } from '../nn/golden.js';
 import { temporalGolden } from './golden.js';
@@ -16,6 +16,11 @@ const roots = {
   dstRoots: Int32Array.of(3, 4, 5),
   negRoots: Int32Array.of(5, 1, 2),
 };
+
+function fillPredictor(pairWidth: number): EdgePredictor {
+  manualSeed(2);
+  return new EdgePredictor(width, {}, pairWidth);
+}
 
 describe('check 8: layers', () => {
   test.each(dtypes)("JODIE's time layer as PyTorch has it, %s", (dtype) => {
@@ -47,6 +52,30 @@ describe('check 8: layers', () => {
       { ...leaves, h },
     );
   });
+});
+
+test('evaluation scores many negatives in chunks, with the bits of single pairs', () => {
+  const predictor = fillPredictor(5);
+  const [events, amount, rows] = [7, 1200, 40];
+  const h = tensor(
+    Float32Array.from({ length: rows * width }, (_, i) => Math.sin(i)),
+    { shape: [rows, width] },
+  );
+  const at = (count: number, step: number) => Int32Array.from({ length: count }, (_, i) => (i * step) % rows);
+  const many = { srcRoots: at(events, 3), dstRoots: at(events, 5), negRoots: at(events * amount, 7) };
+  const pairs = tensor(
+    Float32Array.from({ length: events * (1 + amount) * 5 }, (_, i) => Math.cos(i)),
+    { shape: [events * (1 + amount), 5] },
+  );
+  const found = noGrad(() => predictor.forward(h, many, pairs));
+  const sources = Int32Array.from(
+    { length: events * amount },
+    (_, i) => many.srcRoots[Math.floor(i / amount)],
+  );
+  const alone = noGrad(() => predictor.pairs(h, sources, many.negRoots, slice(pairs, events)));
+  expect(found.negative.dataSync()).toEqual(alone.dataSync());
+  const own = noGrad(() => predictor.pairs(h, many.srcRoots, many.dstRoots, slice(pairs, 0, events)));
+  expect(found.positive.dataSync()).toEqual(own.dataSync());
 });
 
 test('a layer without passed time only scales by its bias', () => {

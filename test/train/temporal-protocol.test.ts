@@ -142,23 +142,23 @@ describe('protocol: tgb', () => {
     expect(both['frozen_mrr']).not.toBe(both['mrr']);
   });
 
-  const baselines = temporalModelKinds().filter(({ learns }) => learns === false);
-  test.each(baselines.map(({ kind }) => kind))(
-    '%s: ranks without scores of negatives are the same',
-    async (kind) => {
-      const config = protocol(`model: ${kind}`);
-      const overrides = ['evaluation.cadence=both', 'evaluation.batch_size=30'];
-      const { test: ranked } = await temporalRun(config, overrides);
-      const at = folder();
-      const slow = await temporalRun(config, [
-        ...overrides,
-        'evaluation.pooled=true',
-        `storage.model_dir=${at}`,
-      ]);
-      expect(ranked).toEqual(Object.fromEntries(Object.keys(ranked).map((name) => [name, slow.test[name]])));
-      expect(slow.test).toHaveProperty('ap');
-    },
-  );
+  const ranking = [
+    ...temporalModelKinds().flatMap(({ learns, kind }) => (learns === false ? [kind] : [])),
+    '{ kind: pair_statistics, hidden: [8], random_negatives: 5 }',
+  ];
+  test.each(ranking)('%s: ranks without scores of negatives are the same', async (kind) => {
+    const config = protocol(`model: ${kind}`);
+    const overrides = ['evaluation.cadence=both', 'evaluation.batch_size=30'];
+    const { test: ranked } = await temporalRun(config, overrides);
+    const at = folder();
+    const slow = await temporalRun(config, [
+      ...overrides,
+      'evaluation.pooled=true',
+      `storage.model_dir=${at}`,
+    ]);
+    expect(ranked).toEqual(Object.fromEntries(Object.keys(ranked).map((name) => [name, slow.test[name]])));
+    expect(slow.test).toHaveProperty('ap');
+  });
 
   test('negatives from files rank as listed', async () => {
     const { config } = loadTemporalConfig(protocol('model: edge_bank'));
@@ -264,7 +264,11 @@ describe('cadence batch', () => {
     return new Map();
   }
 
-  const models = [tgn, 'model: recency_popularity', 'model: logistic_recency', 'model: local_global'];
+  const models = [
+    ...[tgn, 'model: recency_popularity', 'model: logistic_recency', 'model: local_global'],
+    'model: { kind: pair_statistics, hidden: [8], random_negatives: 5 }',
+    'model: { kind: graph_mixer, neighbors: 4, dim_out: 8, dim_time: 6, mixer_dropout: 0 }',
+  ];
   test.each(models)('hides the events of a batch from its other scores: %s', async (model) => {
     const before = await firstScores(model, file);
     const [first, ...rows] = before.keys();

@@ -17,15 +17,18 @@ import {
   randomOf,
 } from '../../nn/factory.js';
 import { init, LayerNorm, Linear, Module, TimeEncode } from '../../nn/index.js';
-import type { TemporalHop } from '../../sample/temporal-hop.js';
+import { TemporalHop } from '../../sample/temporal-hop.js';
 import {
+  concat,
   dropout,
   fromTypedArray,
   gatherRows,
+  isGradEnabled,
   linear,
   mul,
   permute,
   reshape,
+  scope,
   type Tensor,
   zeros,
 } from '../../tensor/index.js';
@@ -35,6 +38,7 @@ import { defaultRandom } from '../../tensor/random.js';
 import { checkInteger, checkNumber, expected, ShapeError, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import type { Random } from '../../util/philox.js';
+import { distinct } from '../models/state-rows.js';
 import { headProduct, temporalAttention } from './attention-op.js';
 
 export interface AttentionInput {
@@ -127,13 +131,53 @@ export class TemporalAttentionLayer extends Module {
 
   /** [numDst, dimOut]. */
   forward(input: AttentionInput): Tensor {
+    this.#check(input);
+    const numDst = input.dstRows.length;
+    if (this.training || isGradEnabled() || numDst <= evaluatedRows) return this.#attend(input, null);
+    // Rows do not depend on each other: slices bound memory and give the same bits.
+    const shared = this.#sharedQueries(input);
+    const rows: Tensor[] = [];
+    for (let from = 0; from < numDst; from += evaluatedRows)
+      rows.push(
+        scope(() => this.#attend(sliceInput(input, from, Math.min(numDst, from + evaluatedRows)), shared)),
+      );
+    return concat(rows, 0);
+  }
+
+  /** Returns Kᵀq of rows [n, dimNode], [heads, n, X]. */
+  #keyedQueries(own: Tensor): Tensor {
+    const { heads } = this.sizes;
+    const query = reshape(this.#query(own), [own.shape[0], heads, this.key.shape[1]]);
+    return headProduct(permute(query, [1, 0, 2]), this.key, false);
+  }
+
+  /** Computes the queries of rows that many destinations have in common once; null if few have. */
+  #sharedQueries({ h, dstRows }: AttentionInput): SharedQueries | null {
+    const { unique, positions } = distinct(dstRows);
+    if (2 * unique.length > dstRows.length) return null;
+    const queries = this.#keyedQueries(gatherRows(h, unique));
+    const [heads, count, width] = queries.shape;
+    const place = new Int32Array(h.shape[0]);
+    for (let i = 0; i < dstRows.length; i++) place[dstRows[i]] = positions[i];
+    return { table: reshape(queries, [heads * count, width]), count, place };
+  }
+
+  #queries(own: Tensor, dstRows: Int32Array, shared: SharedQueries | null): Tensor {
+    if (shared === null) return this.#keyedQueries(own);
+    const { heads } = this.sizes;
+    const { table, count, place } = shared;
+    const rows = new Int32Array(heads * dstRows.length);
+    for (let i = 0; i < rows.length; i++)
+      rows[i] = Math.floor(i / dstRows.length) * count + place[dstRows[i % dstRows.length]];
+    return reshape(gatherRows(table, rows), [heads, dstRows.length, table.shape[1]]);
+  }
+
+  #attend(input: AttentionInput, shared: SharedQueries | null): Tensor {
     const { hop, h, dstRows, srcRows } = input;
     const { heads, dimEdge } = this.sizes;
-    this.#check(input);
     const numDst = dstRows.length;
     const own = gatherRows(h, dstRows);
     const size = this.key.shape[1];
-    const query = permute(reshape(this.#query(own), [numDst, heads, size]), [1, 0, 2]);
     const edges = {
       indptr: hop.indptr,
       neighbors: srcRows,
@@ -142,7 +186,7 @@ export class TemporalAttentionLayer extends Module {
       features: input.edgeFeatures,
       featureWidth: dimEdge,
     };
-    const rows = temporalAttention(edges, headProduct(query, this.key, false), h, ...this.#waves(), {
+    const rows = temporalAttention(edges, this.#queries(own, dstRows, shared), h, ...this.#waves(), {
       scale: this.variant === 'tgl' ? 1 : 1 / Math.sqrt(size),
       slope: this.variant === 'tgl' ? 0.2 : 1,
       dropout: this.training ? this.attDropout : 0,
@@ -188,6 +232,39 @@ export class TemporalAttentionLayer extends Module {
     const { dimNode, dimEdge, dimTime, dimOut, heads } = this.sizes;
     return `${this.variant}, ${dimNode} + ${dimEdge} + ${dimTime} → ${dimOut}, ${heads} heads`;
   }
+}
+
+/** Destinations that are embedded together in evaluation. */
+const evaluatedRows = 4096;
+
+/** Queries of distinct rows of h, by head and position. */
+interface SharedQueries {
+  /** [heads · count, X]. */
+  readonly table: Tensor;
+  readonly count: number;
+  /** Position of each row of h that is a destination. */
+  readonly place: Int32Array;
+}
+
+/** Returns the destinations from … to − 1 with their edges. */
+function sliceInput(input: AttentionInput, from: number, to: number): AttentionInput {
+  const { hop, dstRows, srcRows } = input;
+  const [begin, end] = [hop.indptr[from], hop.indptr[to]];
+  return {
+    ...input,
+    hop: new TemporalHop({
+      dstNodes: hop.dstNodes.subarray(from, to),
+      dstTimes: hop.dstTimes.subarray(from, to),
+      indptr: hop.indptr.subarray(from, to + 1).map((edge) => edge - begin),
+      sources: hop.sources.subarray(begin, end),
+      eventRows: hop.eventRows.subarray(begin, end),
+      spans: hop.spans.subarray(begin, end),
+      srcNodes: hop.srcNodes,
+      srcTimes: hop.srcTimes,
+    }),
+    dstRows: dstRows.subarray(from, to),
+    srcRows: srcRows.subarray(begin, end),
+  };
 }
 
 /** LN(relu(drop(W[attended ‖ h] + b))); dropping after the relu gives the same, and lets relu join the product. */

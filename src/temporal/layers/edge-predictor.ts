@@ -3,7 +3,19 @@
  * TGN's merge layer over [h_s ‖ h_d].
  */
 import { Linear, Module, type ParameterOptions } from '../../nn/index.js';
-import { add, expand, gatherRows, linear, relu, reshape, slice, type Tensor } from '../../tensor/index.js';
+import {
+  add,
+  concat,
+  expand,
+  gatherRows,
+  isGradEnabled,
+  linear,
+  relu,
+  reshape,
+  scope,
+  slice,
+  type Tensor,
+} from '../../tensor/index.js';
 import { expected, ShapeError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 
@@ -20,6 +32,9 @@ export interface EdgeScores {
   /** [B·q], those of event i at i·q. */
   readonly negative: Tensor;
 }
+
+/** Pairs that are scored together in evaluation. */
+const evaluatedPairs = 4096;
 
 export class EdgePredictor extends Module {
   readonly src: Linear;
@@ -64,7 +79,52 @@ export class EdgePredictor extends Module {
       );
       return { positive: slice(scores, 0, events), negative: slice(scores, events) };
     }
-    return this.#many(embeddings, roots, events, amount, this.#pairRows(pairFeatures));
+    const chunk = Math.max(1, Math.floor(evaluatedPairs / amount));
+    if (isGradEnabled() || events <= chunk)
+      return this.#many(embeddings, roots, events, amount, pairFeatures);
+    // A score does not depend on other pairs: chunks bound memory and give the same bits.
+    const all: EdgeScores[] = [];
+    for (let from = 0; from < events; from += chunk) {
+      const to = Math.min(events, from + chunk);
+      all.push(scope(() => this.#slice(embeddings, roots, pairFeatures, from, to)));
+    }
+    return {
+      positive: concat(
+        all.map(({ positive }) => positive),
+        0,
+      ),
+      negative: concat(
+        all.map(({ negative }) => negative),
+        0,
+      ),
+    };
+  }
+
+  /** Scores of the events from … to − 1. */
+  #slice(
+    embeddings: Tensor,
+    { srcRoots, dstRoots, negRoots }: ScoredRoots,
+    pairFeatures: Tensor | null,
+    from: number,
+    to: number,
+  ): EdgeScores {
+    const [events, amount] = [srcRoots.length, negRoots.length / srcRoots.length];
+    const roots = {
+      srcRoots: srcRoots.subarray(from, to),
+      dstRoots: dstRoots.subarray(from, to),
+      negRoots: negRoots.subarray(from * amount, to * amount),
+    };
+    const features =
+      pairFeatures === null
+        ? null
+        : concat(
+            [
+              slice(pairFeatures, from, to),
+              slice(pairFeatures, events + from * amount, events + to * amount),
+            ],
+            0,
+          );
+    return this.#many(embeddings, roots, to - from, amount, features);
   }
 
   /**
@@ -84,8 +144,9 @@ export class EdgePredictor extends Module {
     roots: ScoredRoots,
     events: number,
     amount: number,
-    known: Tensor | null,
+    pairFeatures: Tensor | null,
   ): EdgeScores {
+    const known = this.#pairRows(pairFeatures);
     const width = this.src.outFeatures;
     const hs = this.src.forward(gatherRows(embeddings, roots.srcRoots));
     const ends = joined(roots.dstRoots, roots.negRoots);

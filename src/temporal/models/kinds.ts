@@ -7,6 +7,7 @@ import { gconvGruKind, gconvLstmKind } from '../snapshots/gcrn.js';
 import { tgcnKind } from '../snapshots/tgcn.js';
 import { pairStatisticsKind } from '../statistics/pair-statistics-kind.js';
 import { generalKind } from './general-kind.js';
+import { graphMixerKind } from './graph-mixer/kind.js';
 import type { TemporalModelKind } from './model-kind.js';
 
 export const builtInKinds: readonly TemporalModelKind[] = [
@@ -15,6 +16,7 @@ export const builtInKinds: readonly TemporalModelKind[] = [
   gconvGruKind,
   gconvLstmKind,
   tgcnKind,
+  graphMixerKind,
   edgeBankKind,
   recencyPopularityKind,
   logisticRecencyKind,

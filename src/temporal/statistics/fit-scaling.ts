@@ -27,7 +27,7 @@ export function fitScaling(
 ): Scaling {
   const { width } = statistics;
   const raw = { shift: new Float32Array(width), scale: new Float32Array(width).fill(1 / reach) };
-  const [sums, squares] = [new Float64Array(width), new Float64Array(width)];
+  const [sums, squares, present] = Array.from({ length: 3 }, () => new Float64Array(width));
   let count = 0;
   const from = Math.floor(skipped * rows.length);
   const every = Math.max(1, Math.floor((rows.length - from) / sampled));
@@ -51,24 +51,35 @@ export function fitScaling(
         const number = out[at + f] * reach;
         sums[f] += number;
         squares[f] += number * number;
+        if (number !== 0) present[f]++;
       }
     }
     count += queries.candidates.length;
   }
-  return scalingOf(sums, squares, count, uses);
+  return scalingOf({ sums, squares, present }, count, uses);
+}
+
+/** Sums over candidates by number. */
+interface Sums {
+  readonly sums: Float64Array;
+  readonly squares: Float64Array;
+  /** Candidates whose number is not 0. */
+  readonly present: Float64Array;
 }
 
 function scalingOf(
-  sums: Float64Array,
-  squares: Float64Array,
+  { sums, squares, present }: Sums,
   count: number,
   uses: (position: number) => boolean,
 ): Scaling {
   const shift = new Float32Array(sums.length);
   const scale = new Float32Array(sums.length);
   for (let f = 0; f < sums.length && count > 0; f++) {
-    const mean = sums[f] / count;
-    const deviation = Math.sqrt(Math.max(0, squares[f] / count - mean * mean));
+    // Most candidates never met the source. The deviation of all would put those that did beyond the limit of inputs.
+    const isRare = present[f] < count / 2;
+    const mean = isRare ? 0 : sums[f] / count;
+    const square = squares[f] / (isRare ? Math.max(1, present[f]) : count);
+    const deviation = Math.sqrt(Math.max(0, square - mean * mean));
     shift[f] = mean;
     // A number that never changes has nothing to say.
     scale[f] = uses(f) && deviation > 1e-4 ? 1 / deviation : 0;

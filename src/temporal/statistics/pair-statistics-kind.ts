@@ -46,7 +46,7 @@ export const pairStatisticsKind = temporalModelKind({
   kind: 'pair_statistics',
   doc: 'a small network on running statistics of pairs and nodes (recency, popularity, partners in common), trained to rank destinations',
   settings,
-  train: { epoch: 3, lr: 0.003, batch_size: 100 },
+  train: { epoch: 3, lr: 0.005, batch_size: 200 },
   check({ options }) {
     const { half_lives: lives } = options;
     const isFalling = lives.every((n, i) => i === 0 || n <= lives[i - 1]);

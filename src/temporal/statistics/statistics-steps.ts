@@ -108,7 +108,11 @@ export class StatisticsSteps implements ScoringSteps {
   #scoreBatch(batch: TemporalBatch, commit: boolean): ScoredStep {
     const amount = batch.src.length === 0 ? 0 : batch.negatives.length / batch.src.length;
     const competing = (i: number): Int32Array => batch.negatives.subarray(i * amount, (i + 1) * amount);
-    const { positive, others } = this.#rank(batch, amount, competing, commit ? 'moment' : 'none');
+    // A batch with a limit does not see its own events.
+    const isFrozen = batch.rowLimit !== undefined;
+    const cadence = isFrozen ? 'batch' : commit ? 'moment' : 'none';
+    const { positive, others } = this.#rank(batch, amount, competing, cadence);
+    if (isFrozen && commit) this.state.observe(batch, undefined, 'batch');
     return { loss: 0, positive, negative: others };
   }
 
