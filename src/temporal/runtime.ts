@@ -9,14 +9,21 @@
 
 import { clipGradNorm, type Module } from '../nn/index.js';
 import { backward, gatherRows, noGrad, scope, type Tensor } from '../tensor/index.js';
-import { StateError } from '../util/errors.js';
+import { InternalError, StateError } from '../util/errors.js';
 import { checkOptionNames } from '../util/option-names.js';
 import type { TemporalBatch } from './batch.js';
 import type { EdgeScores } from './layers/edge-predictor.js';
 import type { SharedMailBox } from './mailbox/index.js';
 import { MailboxState } from './mailbox/mailbox-state.js';
 import type { TemporalOutput } from './models/output.js';
-import { finiteScores, pairLoss, type ScoringSteps, type StepResult } from './steps.js';
+import {
+  type CandidateScores,
+  type EventSlice,
+  finiteScores,
+  pairLoss,
+  type ScoringSteps,
+  type StepResult,
+} from './steps.js';
 import type { CommittedState } from './temporal-state.js';
 
 /** Embeds the roots of a batch, returns their updated memory, and scores pairs of them. */
@@ -26,6 +33,11 @@ export interface TemporalModel extends Module {
   forward(batch: TemporalBatch): TemporalOutput;
   /** Logits of the events [B] and of their negatives [B·q]. */
   score(output: TemporalOutput, batch: TemporalBatch): EdgeScores;
+  /**
+   * Logits of events [B], and of their sources with the same candidates each [B · C], for models whose embedding of a
+   * candidate serves all events of a window. Needs nothing of a batch but its events, nor does the state of such a model.
+   */
+  scoreCandidates?(events: EventSlice, candidates: Int32Array): { positive: Tensor; candidates: Tensor };
   /** The loss of a batch, a mean over its events. Default: binary cross-entropy of events and of negatives. */
   loss?(scores: EdgeScores, batch: TemporalBatch): Tensor;
 }
@@ -56,6 +68,7 @@ export class TemporalRuntime implements ScoringSteps {
   readonly model: TemporalModel;
   readonly mailbox: SharedMailBox | null;
   readonly state: CommittedState | null;
+  readonly evaluateCandidates?: NonNullable<ScoringSteps['evaluateCandidates']>;
   readonly #optimizer: StepOptimizer | null;
   readonly #maxGradNorm: number;
 
@@ -79,6 +92,8 @@ export class TemporalRuntime implements ScoringSteps {
     this.mailbox = this.state instanceof MailboxState ? this.state.mailbox : null;
     this.#optimizer = options.optimizer ?? null;
     this.#maxGradNorm = options.maxGradNorm ?? 0;
+    if (this.model.scoreCandidates !== undefined)
+      this.evaluateCandidates = (events, { candidates }) => this.#scoreCandidates(events, candidates);
   }
 
   /** Trains on a batch, then commits it. */
@@ -141,6 +156,26 @@ export class TemporalRuntime implements ScoringSteps {
         const step = finiteScores(null, this.model.score(out, batch));
         if (commit) this.#commit(batch, () => out);
         return step;
+      }),
+    );
+  }
+
+  #scoreCandidates(events: EventSlice, nodes: Int32Array): CandidateScores {
+    return noGrad(() =>
+      scope(() => {
+        const scores = this.#mode(false).model.scoreCandidates?.(events, nodes);
+        if (scores === undefined) throw new InternalError('candidates for a model that does not score them');
+        const { positive, negative } = finiteScores(null, {
+          positive: scores.positive,
+          negative: scores.candidates,
+        });
+        const { state } = this;
+        const output = (): never => {
+          throw new InternalError('a state that needs more than events');
+        };
+        // The state of such a model reads the events of a batch alone.
+        state?.commit(state.prepare(events as TemporalBatch, output));
+        return { positive, candidates: negative };
       }),
     );
   }

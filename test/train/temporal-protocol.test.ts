@@ -145,6 +145,7 @@ describe('protocol: tgb', () => {
   const ranking = [
     ...temporalModelKinds().flatMap(({ learns, kind }) => (learns === false ? [kind] : [])),
     '{ kind: pair_statistics, hidden: [8], random_negatives: 5 }',
+    '{ kind: gconv_gru, dim_out: 8, dim_node: 6, snapshot_count: 12 }',
   ];
   test.each(ranking)('%s: ranks without scores of negatives are the same', async (kind) => {
     const config = protocol(`model: ${kind}`);

@@ -15,6 +15,7 @@ import {
   scope,
   slice,
   type Tensor,
+  zeros,
 } from '../../tensor/index.js';
 import { expected, ShapeError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
@@ -136,6 +137,16 @@ export class EdgePredictor extends Module {
     const hd = linear(gatherRows(embeddings, b), this.dst.weight);
     const known = this.#pairRows(pairFeatures);
     return this.#score(relu(add(hs, known === null ? hd : add(hd, known))));
+  }
+
+  /** Scores of every source [B, d] with all candidates [C, d], row by row [B · C]: each row is mapped once. */
+  among(sources: Tensor, candidates: Tensor): Tensor {
+    const hs = this.src.forward(sources);
+    const hd = linear(candidates, this.dst.weight);
+    const rows = Array.from({ length: hs.shape[0] }, (_, i) =>
+      scope(() => this.#score(relu(add(slice(hs, i, i + 1), hd)))),
+    );
+    return rows.length === 0 ? zeros([0], { dtype: hs.dtype }) : concat(rows, 0);
   }
 
   /** Each source is mapped once for all of its negatives. */

@@ -5,12 +5,13 @@
  */
 import type { TemporalGraph } from '../../graph/index.js';
 import { Embedding, Module } from '../../nn/index.js';
-import { concat, gatherRows, type Tensor } from '../../tensor/index.js';
+import { concat, gatherRows, type Tensor, zeros } from '../../tensor/index.js';
 import { expected, StateError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import type { TemporalBatch } from '../batch.js';
 import { EdgePredictor, type EdgeScores } from '../layers/edge-predictor.js';
 import type { TemporalOutput } from '../models/output.js';
+import type { EventSlice } from '../steps.js';
 import type { SnapshotModel } from './snapshot-model.js';
 import { SnapshotState } from './snapshot-state.js';
 import { graphOfEdges } from './snapshots-of.js';
@@ -74,6 +75,34 @@ export class SnapshotLinks<S> extends Module {
     return { embeddings: gatherRows(table, rows) };
   }
 
+  /** All events of a window use the same embeddings, so candidates are embedded once for them. */
+  scoreCandidates({ src, dst, times }: EventSlice, candidates: Int32Array) {
+    const later = this.#later(times);
+    const tables = [false, true].map((isLater) =>
+      later.includes(isLater ? 1 : 0) ? this.#embed(isLater) : null,
+    );
+    const scores: { positive: Tensor; candidates: Tensor }[] = [];
+    for (let from = 0, to = 0; from < src.length; from = to) {
+      while (to < src.length && later[to] === later[from]) to++;
+      const table = tables[later[from]] as Tensor;
+      const rows = gatherRows(table, src.subarray(from, to));
+      const own = Int32Array.from({ length: to - from }, (_, i) => i);
+      const ends = gatherRows(table, dst.subarray(from, to));
+      scores.push({
+        positive: this.predictor.pairs(
+          concat([rows, ends], 0),
+          own,
+          own.map((i) => i + own.length),
+        ),
+        candidates: this.predictor.among(rows, gatherRows(table, candidates)),
+      });
+    }
+    return {
+      positive: join(scores.map((one) => one.positive)),
+      candidates: join(scores.map((one) => one.candidates)),
+    };
+  }
+
   score({ embeddings }: TemporalOutput, batch: TemporalBatch): EdgeScores {
     return this.predictor.forward(embeddings, batch);
   }
@@ -112,4 +141,8 @@ export class SnapshotLinks<S> extends Module {
   #rows(): Tensor {
     return this.nodes?.weight ?? (this.#options.graph.nodeFeatures as Tensor);
   }
+}
+
+function join(parts: readonly Tensor[]): Tensor {
+  return parts.length === 0 ? zeros([0]) : concat([...parts], 0);
 }
