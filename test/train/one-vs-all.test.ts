@@ -93,6 +93,19 @@ describe.each(Object.keys(kinds))('%s', (kind) => {
   });
 });
 
+test('a position within an epoch counts rows: it is rejected under another form', async () => {
+  const checkpoint = { checkpoint: { interval_batches: 2 } };
+  const given = config('one against all', folder(), checkpoint);
+  await cutOff(given, 3);
+  for (const [form, max_answers] of [
+    ['ONE_VS_ALL', 3],
+    ['NEGATIVES', 2],
+  ] as const) {
+    const training = { ...given.training, resume_training: true, form, max_answers };
+    await expect(run({ ...given, training })).rejects.toThrow('started with (queries with up to 2 answers)');
+  }
+});
+
 test('a ring is learnt by heart, in memory and through a buffer', async () => {
   const ring = ringRows(42, 2);
   const path = writeDataset(folder(), {

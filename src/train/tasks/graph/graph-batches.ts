@@ -40,10 +40,10 @@ export class GraphBatches implements Batches<TrainingBatch> {
   async *epoch(epoch: number, from: Cursor = { step: 0 }): AsyncGenerator<TrainingBatch, void, undefined> {
     const source = this.#source;
     const { step, state = 0, cursor = 0 } = from;
-    const { planKey } = source.storage;
+    const { planKey } = source;
     if (step > 0 && this.plan !== null && this.plan !== planKey)
       throw new StateError(
-        `resume: expected the partitions that the epoch was started with (${this.plan || 'all in one state'}), got others (${planKey || 'all in one state'}). Resume with the same number of workers, budget and buffer, or from a checkpoint at the end of an epoch.`,
+        `resume: expected the partitions that the epoch was started with (${this.plan || 'all in one state'}), got others (${planKey || 'all in one state'}). Resume with the same number of workers, budget, buffer and training.form, or from a checkpoint at the end of an epoch.`,
       );
     this.plan = null;
     source.seek({ epoch, state, step, cursor });

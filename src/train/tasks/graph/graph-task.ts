@@ -175,7 +175,7 @@ export class GraphTask implements Task<TrainingBatch> {
     const state: GraphState = {
       ...(await this.#rows.snapshot()),
       evaluationEpoch: this.source.position.epoch,
-      plan: this.source.storage.planKey,
+      plan: this.source.planKey,
     };
     return { tensors: {}, state: { ...state } };
   }

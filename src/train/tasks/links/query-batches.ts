@@ -75,6 +75,12 @@ export class QueryBatches {
     this.#shuffle = options.shuffle ?? true;
   }
 
+  /** Identifies the rows of an epoch, which a position counts. */
+  get key(): string {
+    if (this.#wholeQueries) return 'whole queries';
+    return this.#cap < 1 ? 'queries with all answers' : `queries with up to ${this.#cap} answers`;
+  }
+
   /** The local ids of the rows that queries are compared with: all resident ones. */
   get candidates(): Int32Array {
     return this.#group().rows;

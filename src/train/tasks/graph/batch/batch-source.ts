@@ -104,6 +104,12 @@ export class BatchSource {
     return this.#sampler instanceof TrainingNodeSampler;
   }
 
+  /** Identifies the buffer states and rows of an epoch: a position within it is valid under the same key only. */
+  get planKey(): string {
+    const { planKey } = this.storage;
+    return this.#queries === null ? planKey : [planKey, this.#queries.key].filter(Boolean).join(', ');
+  }
+
   get position(): Required<Position> {
     return this.#position;
   }
