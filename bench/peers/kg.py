@@ -169,6 +169,41 @@ def complex_step_by_hand():
     return only("by hand", training(complex_product, complex_backward))
 
 
+def one_against_all(dim):
+    batches = [integers(3 + i, BATCH, NODES) for i in range(BATCHES)]
+
+    def prepare(ready_made):
+        table = floats(1, [NODES, dim], 0.5).requires_grad_()
+        query = floats(2, [BATCH, dim], 0.5).requires_grad_()
+        sums = torch.full_like(table, FIRST_SUM)
+        optimizer = torch.optim.Adagrad([table], lr=RATE, eps=EPS, initial_accumulator_value=FIRST_SUM)
+        seen = {"turn": 0, "loss": None}
+
+        def run():
+            table.grad = query.grad = None
+            loss = F.cross_entropy(query @ table.t(), batches[seen["turn"] % BATCHES])
+            loss.backward()
+            if ready_made:
+                optimizer.step()
+            else:
+                with torch.no_grad():
+                    adagrad(table, sums, table.grad)
+            seen["loss"] = loss.detach()
+            seen["turn"] += 1
+
+        def check():
+            return (figures("loss", seen["loss"].view(1)) + figures("queries", query.grad)
+                    + figures("table", table.detach()))
+
+        return run, check
+
+    return {"torch.optim": lambda: prepare(True), "two operations": lambda: prepare(False)}
+
+
+for _dim in (128, 256, 512):
+    cases[f"one_vs_all_step_{_dim}"] = lambda dim=_dim: one_against_all(dim)
+
+
 def ranking(ways):
     table = floats(1, [NODES, WIDTH])
     sides = []

@@ -3,6 +3,7 @@
  */
 import { Adagrad, Adam, crossEntropy, GRUCell, MLP } from 'skein/nn';
 import { gatherRows, scope, type Tensor } from 'skein/tensor';
+import { kernels } from '#internal/native/index.js';
 import { figures, floats, integers } from '../inputs.js';
 import type { Case } from '../suite.js';
 import { gradient } from './kernels-tensor.js';
@@ -117,4 +118,24 @@ const embedding: Case = {
   },
 };
 
-export const trainingCases: readonly Case[] = [adam, mlpStep, gruCell, embedding];
+const rowAdagrad: Case = {
+  name: 'row_adagrad_50k_100',
+  peer: null,
+  // The gradient read, rows read and written; one sum per row.
+  bytes: 3 * floatBytes * 50_000 * 100,
+  limit: 'rows',
+  ours() {
+    const [rows, width] = [1_000_000, 100];
+    const table = floats(1, [rows, width]);
+    const ids = Int32Array.from({ length: 50_000 }, (_, i) => (i * 7919) % rows);
+    const g = floats(3, [ids.length, width]);
+    const sum = new Float32Array(rows);
+    const step = { ids, n: ids.length, width, lr: 0.1, eps: 1e-10, weightDecay: 0 };
+    return {
+      run: () => kernels().rowAdagradStepRows({ ...step, p: table.floats, g: g.floats, sum }),
+      check: () => figures('table', table.dataSync()),
+    };
+  },
+};
+
+export const trainingCases: readonly Case[] = [adam, mlpStep, gruCell, embedding, rowAdagrad];

@@ -10,6 +10,7 @@ import { Adagrad } from 'skein/nn';
 import { fromTypedArray, gatherRows, scope, slice, type Tensor } from 'skein/tensor';
 import { edgeInput } from '#internal/gnn/decoders/edge-input.js';
 import { linkLoss } from '#internal/gnn/decoders/link-loss.js';
+import { queryLoss } from '#internal/gnn/ops/query-loss.js';
 import { RankCounter } from '#internal/gnn/rank-counter.js';
 import { kernels } from '#internal/native/index.js';
 import { figures, floats, integers } from '../inputs.js';
@@ -124,6 +125,55 @@ function training(name: string, make: () => EdgeDecoder): Case {
   };
 }
 
+/** A batch of queries against all nodes: loss, gradients of queries and table, dense step. */
+function oneAgainstAll(dim: number): Case {
+  const name = `one_vs_all_step_${dim}`;
+  return {
+    name,
+    peer: name,
+    // Scores, and the gradients of queries and of the table.
+    flops: 3 * 2 * batchSize * nodes * dim,
+    limit: 'gemm',
+    tolerance: 1e-3,
+    items: { count: batchSize, unit: 'queries' },
+    ours() {
+      const table = floats(1, [nodes, dim], 0.5).setRequiresGrad();
+      const query = floats(2, [batchSize, dim], 0.5).setRequiresGrad();
+      const offsets = Int32Array.from({ length: batchSize + 1 }, (_, i) => i);
+      const weights = new Float32Array(batchSize).fill(1 / batchSize);
+      const sigma = new Float32Array(batchSize);
+      const made = Array.from({ length: batches }, (_, i) => integers(3 + i, batchSize, nodes));
+      const optimizer = new Adagrad([table], { lr: rate, eps, initialAccumulator: firstSum });
+      let turn = 0;
+      let value = Number.NaN;
+      return {
+        run() {
+          const ids = made[turn++ % batches];
+          scope(() => {
+            query.grad = null;
+            optimizer.zeroGrad();
+            const total = queryLoss(query, table, {
+              kind: 'softmax',
+              answers: { offsets, ids },
+              omega: weights,
+              tau: weights,
+              sigma,
+            });
+            total.backward();
+            optimizer.step();
+            value = total.item();
+          });
+        },
+        check: () => [
+          ...figures('loss', [value]),
+          ...figures('queries', (query.grad as Tensor).dataSync()),
+          ...figures('table', table.dataSync()),
+        ],
+      };
+    },
+  };
+}
+
 /** Queries per direction; the rate does not depend on it. */
 const queries = 2000;
 const filtersPerQuery = 40;
@@ -178,6 +228,7 @@ export const kgSuite: Suite = {
     // Against PyTorch without autograd, with all gradients written explicitly.
     { ...training('distmult_step_by_hand', () => new DistMult(options)), sameAs: 'distmult_step' },
     { ...training('complex_step_by_hand', () => new ComplEx(options)), sameAs: 'complex_step' },
+    ...[128, 256, 512].map(oneAgainstAll),
     evaluation('filtered_ranks'),
     // Against one subtraction, sign and sum over the scores in place: fewer passes than comparing and counting.
     { ...evaluation('filtered_ranks_by_signs'), sameAs: 'filtered_ranks' },

@@ -40,6 +40,7 @@ export interface PreprocessCommand extends HeaderOptions {
   readonly idColumn?: string;
   readonly labelColumn?: string;
   readonly ignoreColumns?: readonly string[];
+  readonly textColumns?: readonly string[];
   readonly nodeFeatures?: string;
   readonly nodeLabels?: string;
   readonly trainNodes?: string;
@@ -139,6 +140,7 @@ function toLibraryOptions(command: PreprocessCommand, outputDir: string): Prepro
     idColumn: column(command.idColumn),
     labelColumn: column(command.labelColumn),
     ignoreColumns: command.ignoreColumns?.map(parseColumn),
+    textColumns: command.textColumns?.map(parseColumn),
     nodeFeatures: command.nodeFeatures,
     nodeLabels: command.nodeLabels,
     trainNodes: command.trainNodes,

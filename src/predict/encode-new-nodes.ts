@@ -5,6 +5,7 @@
 import type { NewNodes } from '../data/prepare/new-nodes.js';
 import { MemoryStore, type RowReader } from '../storage/index.js';
 import { fromTypedArray, noGrad, scope } from '../tensor/index.js';
+import { usesText } from '../train/config/check-layers.js';
 import { GraphStorage, type OpenedGraphRun } from '../train/index.js';
 import { initializeBatches } from '../train/tasks/graph/initialize-model.js';
 import type { EncodedNodes } from '../train/tasks/graph/model/encoder.js';
@@ -17,6 +18,10 @@ export function newNodeFeatures({ config, storage }: OpenedGraphRun): number {
   if (trained > 0)
     throw new StateError(
       `predict: expected an encoder of features only for --new-nodes, got one with trained embeddings of width ${trained}. A node that was not trained has none; train with FEATURE layers instead of EMBEDDING.`,
+    );
+  if (usesText(config))
+    throw new StateError(
+      'predict: expected an encoder of features only for --new-nodes, got one with a TEXT layer. Prepare the dataset again with the new nodes in its node table, and train again.',
     );
   return storage.features?.width ?? 0;
 }

@@ -92,6 +92,9 @@ describe.skipIf(!hasMpi)(`skein run -n 2 train${withoutMpi}`, () => {
     expect(buffered.err).toContain(
       'storage.features.type: expected HOST_MEMORY or FLAT_FILE with 2 workers, got PARTITION_BUFFER',
     );
+    const against = await skein([...line, '--training.form=ONE_VS_ALL']);
+    expect(against.code).toBe(2);
+    expect(against.err).toContain('training.form: expected NEGATIVES with 2 workers, got ONE_VS_ALL');
     expect(existsSync(at)).toBe(false);
   }, 240_000);
 

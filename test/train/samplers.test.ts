@@ -165,6 +165,31 @@ describe.each([false, true])('RandomNegativeSampler on six nodes (relations: %s)
     },
   );
 
+  test.each([true, false])(
+    'known ends are negatives too, except where they make the edge (sources: %s)',
+    async (src) => {
+      for (const numChunks of [1, 2, 3]) {
+        const { batch, negatives } = await draw({ numChunks, numNegatives: 4, knownEnds: true }, src);
+        const perChunk = Math.ceil(3 / numChunks);
+        const count = 4 + perChunk;
+        expect(negatives.ids.length).toBe(numChunks * count);
+        const known = [...((src ? batch.dst : batch.src) as Int32Array)];
+        for (let c = 0; c < numChunks; c++) {
+          const own = known.slice(c * perChunk, (c + 1) * perChunk);
+          const added = negatives.ids.subarray(c * count + 4, (c + 1) * count);
+          for (const id of own) expect(added).toContain(id);
+          for (const id of added) expect(own).toContain(id);
+        }
+        expect(maskedEdges(batch, negatives, src).filter((key) => !inBatch.has(key))).toEqual([]);
+      }
+      const loop = threeEdges(typed);
+      loop.dst = Int32Array.of(0, 3, 2);
+      const options = { numNegatives: { src: 1, dst: 1 }, knownEnds: true };
+      const { mask } = new RandomNegativeSampler(await sixNodes(typed), options).getNegatives(loop, src);
+      expect(mask?.positions.subarray(0, mask.offsets[1]), 'an edge from a node to itself').toContain(1);
+    },
+  );
+
   test.each([true, false])('all nodes are taken but the true end of each edge (sources: %s)', async (src) => {
     const { batch, negatives } = await draw({ numNegatives: -1, numChunks: 3 }, src);
     expect([[...negatives.ids], negatives.chunks]).toEqual([[0, 1, 2, 3, 4, 5], 1]);

@@ -75,6 +75,7 @@ function nodeOptions(command: Command): Command {
     .option('--id-column <column>', 'Id column of the table (default: id, else the first)')
     .option('--label-column <column>', 'Class column of the table; classes may be missing')
     .option('--ignore-columns <column...>', 'Columns of the table that are not features')
+    .option('--text-columns <column...>', 'Columns of the table with text, whose words TEXT layers read')
     .option('--node-features <file>', 'Read numeric features: .npy, or text with the id first')
     .option('--node-labels <file>', 'Read classes: .npy, or text with id and class')
     .option('--train-nodes <file>', 'Read ids of training nodes')

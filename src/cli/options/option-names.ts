@@ -14,7 +14,7 @@ const options: Readonly<Record<string, string>> = {
 const sameName = [
   ...['edges', 'query', 'setup', 'format', 'header', 'comment', 'nodes', 'threads', 'overwrite', 'seed'],
   ...['partitionedEval', 'noRemapIds', 'numNodes', 'numRelations', 'sequentialTrainNodes', 'nodeTypes'],
-  ...['nodeTable', 'idColumn', 'labelColumn', 'ignoreColumns', 'nodeFeatures', 'nodeLabels'],
+  ...['nodeTable', 'idColumn', 'labelColumn', 'ignoreColumns', 'textColumns', 'nodeFeatures', 'nodeLabels'],
   ...['trainNodes', 'validNodes', 'testNodes', 'nodeSplit', 'memoryLimit'],
 ];
 const names = new Map([

@@ -1,27 +1,28 @@
-/** The answers that the quickstart shows: nearest neighbours of a word, and hypernyms that were held out. */
+/**
+ * The answers that the quickstart shows: nearest neighbours of a word, hypernyms that were held out, and one wrong answer
+ * with the words that led to it.
+ */
 import { readGlosses } from '../../data/prepare/glosses.js';
-import { nearestNodes, topLinks } from '../../predict/top-nodes.js';
-import { type OpenedGraphRun, type Output, openRun } from '../../train/index.js';
+import type { NameTable } from '../../data/prepare/name-table.js';
+import { definitionOf } from '../../data/wordnet-text.js';
+import { explainLink } from '../../predict/explain-link.js';
+import { nearestNodes, type ScoredNode, topLinks } from '../../predict/top-nodes.js';
+import type { OpenedGraphRun, Output } from '../../train/index.js';
+import type { HeldOut } from './hypernym-ranks.js';
 
 /** Number of answers that are searched for the right one. */
 const depth = 100;
-const maxQuestions = 5;
+/** Number of answers that are shown, and of questions. */
+const shown = 3;
+const maxQuestions = 6;
+/** Fewest synsets whose definitions or names have the word of a question: readers know it. */
+const fewestUses = 20;
 
-export async function showAnswers(directory: string, output: Output): Promise<void> {
-  const run = await openRun(directory, { command: 'quickstart', over: 'graph' });
-  try {
-    await showNeighbours(run, 'dog.n.01', output);
-    await showHypernyms(run, output);
-  } finally {
-    await run.close();
-  }
-}
-
-async function showNeighbours(run: OpenedGraphRun, name: string, output: Output): Promise<void> {
+export async function showNeighbours(run: OpenedGraphRun, name: string, output: Output): Promise<void> {
   const names = await run.dataset.nodeNames();
   const node = names.idOf(name);
   if (node === undefined) return;
-  const near = await nearestNodes(run, node, { count: 8, skip: (id) => id === node });
+  const near = await nearestNodes(run, node, { count: 6, skip: (id) => id === node });
   const found = near.map(({ id, score }) => ({ name: names.nameOf(id), score }));
   const glosses = await readGlosses(run.dataset.directory, new Set(found.map((one) => one.name)));
   output.text(`\nNearest to ${name}:`);
@@ -30,47 +31,116 @@ async function showNeighbours(run: OpenedGraphRun, name: string, output: Output)
   output.event('neighbours', { of: name, found });
 }
 
-/** Shows held-out hypernyms of the first synsets of the test set that have at least three training edges. */
-async function showHypernyms(run: OpenedGraphRun, output: Output): Promise<void> {
-  const [names, relations] = [await run.dataset.nodeNames(), await run.dataset.relationNames()];
-  const hypernym = relations.idOf('hypernym');
-  if (hypernym === undefined) return;
-  const known = await run.storage.filterIndex();
-  output.text('\nHypernyms ("is a kind of") that were held out of training (✓ marks the right answer):');
-  for (const [head, tail] of await findHeldOut(run, hypernym)) {
-    const others = new Set(known.lists(Int32Array.of(head), Int32Array.of(hypernym), true).ids);
-    others.delete(tail);
-    const skip = (id: number): boolean => id === head || others.has(id);
-    const top = await topLinks(run, { node: head, relation: hypernym, want: 'tail', count: depth, skip });
-    const rank = top.findIndex(({ id }) => id === tail) + 1;
-    const found = top.slice(0, 3).map(({ id }) => names.nameOf(id));
-    const [name, truth] = [names.nameOf(head), names.nameOf(tail)];
-    const glosses = await readGlosses(run.dataset.directory, new Set([name, truth, ...found]));
-    output.text(`  ${name}: ${shorten(glosses.get(name))}`);
-    for (const guess of found)
-      output.text(`    ${guess === truth ? '✓' : ' '} ${guess.padEnd(26)} ${shorten(glosses.get(guess))}`);
-    if (!found.includes(truth))
-      output.text(`      right: ${truth}, at rank ${rank === 0 ? `${depth + 1} or later` : rank}`);
-    output.event('hypernyms', { of: name, right: truth, place: rank === 0 ? null : rank, found });
+/** An answered question about a held-out edge. */
+interface Answered {
+  readonly head: number;
+  readonly tail: number;
+  readonly top: readonly ScoredNode[];
+  /** Rank of the right answer, from 1; 0 if it is not among the first. */
+  readonly rank: number;
+}
+
+/** Shows questions in the order of the test set, without a choice by their answers, and then the first wrong answer after them. */
+export async function showHypernyms(run: OpenedGraphRun, edges: HeldOut, output: Output): Promise<void> {
+  const questions = await knownQuestions(run, edges);
+  output.text(
+    '\nWhat kind of thing is it? Hypernyms that were held out of training (✓ marks the right answer):',
+  );
+  for (const question of questions.slice(0, maxQuestions)) {
+    const answered = await answer(run, edges, question);
+    await show(run, answered, output);
+  }
+  for (const question of questions.slice(maxQuestions)) {
+    const answered = await answer(run, edges, question);
+    if (answered.rank > 0 && answered.rank <= shown) continue;
+    output.text('\nA wrong answer, and why:');
+    await show(run, answered, output);
+    await explain(run, edges.relation, answered, output);
+    return;
   }
 }
 
-/** Returns held-out edges of a relation whose source has at least three training edges. */
-async function findHeldOut({ dataset }: OpenedGraphRun, relation: number): Promise<[number, number][]> {
-  const [train, test] = [await dataset.readEdges('train'), await dataset.readEdges('test')];
-  const degree = new Int32Array(dataset.stats.num_nodes);
-  for (let i = 0; i < train.length; i += 3) {
-    degree[train[i]]++;
-    degree[train[i + 2]]++;
-  }
-  const chosen: [number, number][] = [];
-  for (let i = 0; i < test.length && chosen.length < maxQuestions; i += 3)
-    if (test[i + 1] === relation && degree[test[i]] >= 3) chosen.push([test[i], test[i + 2]]);
-  return chosen;
+/** Returns the questions about first senses of words that occur often enough for readers to know them, in the order of the test set. */
+async function knownQuestions(run: OpenedGraphRun, { heads }: HeldOut): Promise<number[]> {
+  const names = await run.dataset.nodeNames();
+  const vocabulary = (await run.dataset.readText())?.vocabulary;
+  const usesOf = (word: string): number =>
+    vocabulary === undefined
+      ? fewestUses
+      : Math.max(0, ...vocabulary.numbersOf(word).map((number) => vocabulary.counts[number]));
+  return Array.from(heads.keys()).filter((i) => {
+    const [, word] = /^([a-z]+)\.n\.01$/.exec(names.nameOf(heads[i])) ?? [];
+    return word !== undefined && usesOf(word) >= fewestUses;
+  });
+}
+
+async function answer(
+  run: OpenedGraphRun,
+  { relation, heads, tails }: HeldOut,
+  question: number,
+): Promise<Answered> {
+  const [head, tail] = [heads[question], tails[question]];
+  const index = await run.storage.filterIndex();
+  const others = new Set(index.lists(Int32Array.of(head), Int32Array.of(relation), true).ids);
+  others.delete(tail);
+  const skip = (id: number): boolean => id === head || others.has(id);
+  const top = await topLinks(run, { node: head, relation, want: 'tail', count: depth, skip });
+  return { head, tail, top, rank: top.findIndex(({ id }) => id === tail) + 1 };
+}
+
+async function show(run: OpenedGraphRun, { head, tail, top, rank }: Answered, output: Output): Promise<void> {
+  const names: NameTable = await run.dataset.nodeNames();
+  const found = top.slice(0, shown).map(({ id }) => names.nameOf(id));
+  const [name, right] = [names.nameOf(head), names.nameOf(tail)];
+  const glosses = await readGlosses(run.dataset.directory, new Set([name, right, ...found]));
+  output.text(`  ${name}: ${shorten(glosses.get(name))}`);
+  for (const guess of found)
+    output.text(`    ${guess === right ? '✓' : ' '} ${guess.padEnd(26)} ${shorten(glosses.get(guess))}`);
+  if (!found.includes(right))
+    output.text(
+      `    right: ${right}, ${shorten(glosses.get(right))} (rank ${rank === 0 ? `${depth + 1} or later` : rank})`,
+    );
+  output.event('hypernyms', { of: name, right, place: rank === 0 ? null : rank, found });
+}
+
+const columnText: Readonly<Record<string, string>> = {
+  words: 'in its name',
+  stems: 'as the start of its name',
+  head: 'as the head of its definition',
+  genus: 'at the start of its definition',
+  gloss: 'in its definition',
+};
+
+/** Prints the words that raised the first answer above the right one, and those that did the opposite. */
+async function explain(
+  run: OpenedGraphRun,
+  relation: number,
+  { head, tail, top }: Answered,
+  output: Output,
+): Promise<void> {
+  const words = await explainLink(run, { node: head, relation, answer: top[0].id, instead: tail });
+  if (words === null) return;
+  const names = await run.dataset.nodeNames();
+  const list = (some: typeof words): string =>
+    some
+      .map(
+        ({ word, column, value }) =>
+          `"${word}" ${columnText[column] ?? ''} (${value > 0 ? '+' : '−'}${Math.abs(value).toFixed(1)})`,
+      )
+      .join(', ');
+  const [chosen, right] = [names.nameOf(top[0].id), names.nameOf(tail)];
+  const raised = words.filter(({ value }) => value > 0).slice(0, 3);
+  const lowered = words
+    .filter(({ value }) => value < 0)
+    .slice(-2)
+    .reverse();
+  if (raised.length > 0) output.text(`    ${chosen} instead of ${right} because of ${list(raised)}.`);
+  if (lowered.length > 0) output.text(`    Against it: ${list(lowered)}.`);
+  output.event('explanation', { of: names.nameOf(head), chosen, right, words: [...raised, ...lowered] });
 }
 
 /** Returns the definition without its examples, on one line. */
 function shorten(gloss: string | undefined): string {
-  const definition = (gloss ?? '').split('; "')[0];
+  const definition = definitionOf(gloss ?? '');
   return definition.length > 78 ? `${definition.slice(0, 77)}…` : definition;
 }

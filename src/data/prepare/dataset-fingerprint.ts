@@ -7,6 +7,7 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { checksumOf } from './binary-file.js';
 import { nodeTypesFile } from './dataset-yaml.js';
+import { textFiles } from './node-text.js';
 import type { PreparedDataset } from './prepared-dataset.js';
 
 const graphFiles = [
@@ -24,6 +25,7 @@ const featureFiles = [featuresFile, 'nodes/encoding.json'];
 export interface DatasetUse {
   readonly classes: boolean;
   readonly features: boolean;
+  readonly text: boolean;
   readonly weights: boolean;
 }
 
@@ -32,12 +34,13 @@ export type DatasetFingerprint = Readonly<Record<string, string>>;
 
 export async function datasetFingerprint(
   { directory, details }: Pick<PreparedDataset, 'directory' | 'details'>,
-  { classes, features, weights }: DatasetUse,
+  { classes, features, text, weights }: DatasetUse,
 ): Promise<DatasetFingerprint> {
   const names = [
     ...graphFiles,
     ...(classes ? classFiles : []),
     ...(features ? featureFiles : []),
+    ...(text ? Object.values(textFiles) : []),
     ...(weights ? ['edges/train_edges_weights.bin'] : []),
   ];
   const found: Record<string, string> = {};

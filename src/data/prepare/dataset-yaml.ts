@@ -59,6 +59,8 @@ export interface PreparedDetails {
   readonly remapped: boolean;
   /** Types of sources and destinations if these have separate ids; nodes/types.bin has the type of each node. */
   readonly node_types?: NodeTypes;
+  /** Names of the text columns of nodes, and the size of their vocabulary; absent without text. */
+  readonly text?: { readonly columns: readonly string[]; readonly words: number };
   /** By path in the directory, with forward slashes. */
   readonly files: Readonly<Record<string, FileRecord>>;
 }
@@ -152,6 +154,13 @@ function parseDetails(value: unknown, fail: Fail): PreparedDetails {
   const types = value['node_types'];
   if (types !== undefined && !(Array.isArray(types) && types.length === 2 && types.every(isText)))
     fail('two names', 'skein.node_types', types);
+  const text = value['text'];
+  const isTextSection =
+    isRecord(text) &&
+    Array.isArray(text['columns']) &&
+    text['columns'].every(isText) &&
+    Number.isSafeInteger(text['words']);
+  if (text !== undefined && !isTextSection) fail('columns and words', 'skein.text', text);
   if (!isRecord(files)) return fail('the files', 'skein.files', files);
   for (const [name, record] of Object.entries(files)) {
     const isValid =

@@ -4,6 +4,7 @@
  */
 import type { NodeTypes } from '../formats/node-types.js';
 import type { NodeSplits } from '../node-data.js';
+import type { NodeText } from './node-text.js';
 
 /** Some consecutive edges; arrays may be longer than `count` and are reused for the next block. */
 export interface EdgeBlock {
@@ -29,6 +30,8 @@ export interface NodeTables {
   /** Names of the classes unless they are numbers. */
   readonly classNames: readonly string[] | null;
   readonly splits: NodeSplits | null;
+  /** The words of text columns; absent without any. */
+  readonly text?: NodeText | null;
 }
 
 export interface GraphSource {

@@ -48,6 +48,12 @@ export interface NodeInput {
     /** Whether they are a column of a node table, in which −1 is a class too. */
     readonly inTable: boolean;
   } | null;
+  /** Text columns of a node table: the cells of each row. */
+  readonly text: {
+    readonly segment: NameSegment;
+    readonly columns: readonly string[];
+    readonly rows: readonly (readonly string[])[];
+  } | null;
   /** Ids of training, validation and test nodes. */
   readonly splits: readonly (NameSegment | null)[] | null;
   readonly encoding: NodeEncoding | null;
@@ -80,17 +86,18 @@ export async function readNodeInput(context: Context): Promise<NodeInput> {
   let labels: NodeInput['labels'] =
     classes === null ? null : { segment: counted as NameSegment, values: classes, inTable: false };
   let encoding: NodeEncoding | null = null;
+  let text: NodeInput['text'] = null;
   if (options.nodeFeatures !== undefined && matrix === null)
     features = await readFeatures(context, options.nodeFeatures);
   if (options.nodeTable !== undefined)
-    ({ features, labels, encoding } = await readNodeTable(context, options.nodeTable));
+    ({ features, labels, encoding, text } = await readNodeTable(context, options.nodeTable));
   if (options.nodeLabels !== undefined && classes === null)
     labels = await readLabels(context, options.nodeLabels);
   const splits =
     options.trainNodes === undefined
       ? null
       : [await list(options.trainNodes), await list(options.validNodes), await list(options.testNodes)];
-  return { features, labels, splits, encoding };
+  return { features, labels, text, splits, encoding };
 }
 
 function isNpy(path: string | undefined): path is string {
@@ -280,14 +287,14 @@ async function readLabels(context: Context, path: string): Promise<NonNullable<N
 async function readNodeTable(
   context: Context,
   path: string,
-): Promise<Pick<NodeInput, 'features' | 'labels' | 'encoding'>> {
+): Promise<Pick<NodeInput, 'features' | 'labels' | 'encoding' | 'text'>> {
   const { options, types, note } = context;
-  const { header, idColumn, labelColumn, ignoreColumns, nodeTableType: given } = options;
+  const { header, idColumn, labelColumn, ignoreColumns, textColumns, nodeTableType: given } = options;
   // If the type of the table is known, a column named after the other type is a feature and not the id.
   const known = types === null ? null : (given ?? typeOfFile(path, types));
   const table = await profileNodeTable(
     checkExists(path),
-    { header, idColumn, labelColumn, ignoreColumns, onNote: note },
+    { header, idColumn, labelColumn, ignoreColumns, textColumns, onNote: note },
     known === null ? types : [known, known],
   );
   const column = table.layout.header?.[table.id];
@@ -297,9 +304,11 @@ async function readNodeTable(
   const file = new FileWriter(join(context.folder, 'features.f32'));
   const values = new Float32Array(encoding.width);
   const labels: string[] = [];
-  for await (const { id, label, line } of encodeRows(table, values)) {
+  const text: (readonly string[])[] = [];
+  for await (const { id, label, line, text: cells } of encodeRows(table, values)) {
     ids.addText(id, line);
     labels.push(label);
+    if (cells.length > 0) text.push(cells);
     file.write(bytesOf(values));
   }
   file.close();
@@ -309,13 +318,15 @@ async function readNodeTable(
       { path, column: encoding.label },
     );
   note(
-    `${path}: ${ids.rows} nodes, ids in ${encoding.id}, ${encoding.width} features of ${encoding.describe() || 'no column'}`,
+    `${path}: ${ids.rows} nodes, ids in ${encoding.id}, ${encoding.width} features of ${encoding.describe() || 'no column'}${table.text.length === 0 ? '' : `, words of ${table.text.map(({ name }) => name).join(', ')}`}`,
   );
   const segment = ids.finish();
   return {
     features:
       encoding.width === 0 ? null : { segment, width: encoding.width, source: file.path, complete: false },
     labels: table.label === null ? null : { segment, values: labels, inTable: true },
+    text:
+      table.text.length === 0 ? null : { segment, columns: table.text.map(({ name }) => name), rows: text },
     encoding: encoding.width === 0 ? null : encoding,
   };
 }

@@ -29,6 +29,8 @@ export interface NodeTableOptions extends TextOptions {
   readonly labelColumn?: Column | undefined;
   /** Columns that are not features. */
   readonly ignoreColumns?: readonly Column[] | undefined;
+  /** Columns whose words are read, which are not features either. */
+  readonly textColumns?: readonly Column[] | undefined;
 }
 
 /** A table whose columns are known. */
@@ -39,6 +41,8 @@ export interface NodeTable {
   /** Indices of the columns of the encoding. */
   readonly indices: readonly number[];
   readonly encoding: NodeEncoding;
+  /** Text columns. */
+  readonly text: readonly { readonly index: number; readonly name: string }[];
 }
 
 export interface NodeRow {
@@ -46,6 +50,8 @@ export interface NodeRow {
   readonly id: string;
   /** Empty if the class is missing or the table has none. */
   readonly label: string;
+  /** Cells of the text columns. */
+  readonly text: readonly string[];
 }
 
 /** Maximum number of values of a category column. */
@@ -57,7 +63,8 @@ export async function profileNodeTable(
   options: NodeTableOptions,
   types: NodeTypes | null,
 ): Promise<NodeTable> {
-  const wanted = [options.idColumn, options.labelColumn, ...(options.ignoreColumns ?? [])];
+  const { ignoreColumns = [], textColumns = [] } = options;
+  const wanted = [options.idColumn, options.labelColumn, ...ignoreColumns, ...textColumns];
   const layout = await findTableLayout(path, { ...options, wanted });
   if (layout === null)
     throw new FormatError(`${path}: expected at least one row, got none. Check the file.`, { path });
@@ -72,11 +79,20 @@ export async function profileNodeTable(
     throw new ValueError(
       expected(path, 'a column other than that of ids', 'labelColumn (--label-column)', options.labelColumn),
     );
-  const ignored = (options.ignoreColumns ?? []).map((column) =>
-    indexOf('ignoreColumns (--ignore-columns)', column),
-  );
+  const ignored = ignoreColumns.map((column) => indexOf('ignoreColumns (--ignore-columns)', column));
+  const text = textColumns.map((column) => indexOf('textColumns (--text-columns)', column));
+  const taken = text.findIndex((c, i) => c === id || c === label || text.indexOf(c) < i);
+  if (taken >= 0)
+    throw new ValueError(
+      expected(
+        path,
+        'columns other than those of ids and classes, each once',
+        'textColumns (--text-columns)',
+        textColumns[taken],
+      ),
+    );
   const indices = Array.from({ length: layout.width }, (_, c) => c).filter(
-    (c) => c !== id && c !== label && !ignored.includes(c),
+    (c) => c !== id && c !== label && !ignored.includes(c) && !text.includes(c),
   );
   const nameOf = (c: number): string => layout.header?.[c] ?? String(c);
   const profiles = indices.map((c) => new ColumnProfile(nameOf(c)));
@@ -96,7 +112,10 @@ export async function profileNodeTable(
     label === null ? null : nameOf(label),
     kept.map((one) => one.column),
   );
-  return { layout, id, label, indices: kept.map((one) => one.index), encoding };
+  return {
+    ...{ layout, id, label, indices: kept.map((one) => one.index), encoding },
+    text: text.map((index) => ({ index, name: nameOf(index) })),
+  };
 }
 
 /** Finds the layout of a table and makes its column names unique, because new tables are matched by them. */
@@ -195,16 +214,18 @@ class ColumnProfile {
     if (this.#fits.boolean) return { kind: 'boolean', name, missing };
     if (this.#values.size > maxCategories)
       throw new FormatError(
-        `${path}: expected at most ${maxCategories} different values in a category column, got more in ${JSON.stringify(name)} (such as ${JSON.stringify([...this.#values][0])}). Ignore it with ignoreColumns (--ignore-columns ${/\s/.test(name) ? JSON.stringify(name) : name}), or group its values.`,
+        `${path}: expected at most ${maxCategories} different values in a category column, got more in ${JSON.stringify(name)} (such as ${JSON.stringify([...this.#values][0])}). Read its words with textColumns (--text-columns ${shellName(name)}), ignore it with ignoreColumns (--ignore-columns ${shellName(name)}), or group its values.`,
         { path, column: name },
       );
     return { kind: 'category', name, values: [...this.#values], missing: this.#empty > 0 };
   }
 }
 
+const shellName = (name: string): string => (/\s/.test(name) ? JSON.stringify(name) : name);
+
 /** Yields the rows of a table and writes their features to `out`, which is reused for the next row. */
 export async function* encodeRows(table: NodeTable, out: Float32Array): AsyncGenerator<NodeRow> {
-  const { layout, id, label, indices, encoding } = table;
+  const { layout, id, label, indices, encoding, text: texts } = table;
   const { path } = layout;
   for await (const block of readRecords(layout)) {
     for (let row = 0; row < block.rows; row++) {
@@ -229,8 +250,9 @@ export async function* encodeRows(table: NodeTable, out: Float32Array): AsyncGen
           );
         },
       );
-      const text = label === null ? '' : block.text(row, label).trim();
-      yield { line, id: name, label: isMissing(text, 'number') ? '' : text };
+      const cell = label === null ? '' : block.text(row, label).trim();
+      const text = texts.map(({ index }) => block.text(row, index));
+      yield { line, id: name, label: isMissing(cell, 'number') ? '' : cell, text };
     }
   }
 }
@@ -254,5 +276,5 @@ export async function openNewTable(
       { path, columns: absent },
     );
   const [id, ...indices] = names.map((column) => header.indexOf(column));
-  return { layout, id, label: null, indices, encoding };
+  return { layout, id, label: null, indices, encoding, text: [] };
 }

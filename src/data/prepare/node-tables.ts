@@ -10,6 +10,7 @@ import type { NumberedNames } from './name-numbers.js';
 import { numberClasses, withoutClassNote } from './node-classes.js';
 import type { NodeEncoding } from './node-encoding.js';
 import type { NameSegment, NodeInput } from './node-input.js';
+import { NodeText } from './node-text.js';
 import { npyBlocks } from './npy-rows.js';
 import type { PreprocessOptions } from './preprocess-options.js';
 
@@ -21,10 +22,10 @@ export async function makeNodeTables(
   numNodes: number,
   note: OnNote,
 ): Promise<NodeTables | null> {
-  const { features, labels, splits } = input;
-  if (features === null && labels === null && splits === null) return null;
+  const { features, labels, text, splits } = input;
+  if ([features, labels, text, splits].every((one) => one === null)) return null;
   const idsOf = (segment: NameSegment): Int32Array => readIds(numbered.idsPath, segment);
-  for (const segment of [features?.segment, labels?.segment])
+  for (const segment of [features?.segment, labels?.segment, text?.segment])
     if (segment !== undefined) await checkUnique(segment, idsOf(segment), numbered, numNodes);
   if (features?.complete) await checkComplete(features.segment, idsOf(features.segment), numbered, numNodes);
   const classes = labels === null ? null : numberClasses(labels, idsOf(labels.segment), numNodes);
@@ -41,7 +42,20 @@ export async function makeNodeTables(
     numClasses: classes?.numClasses ?? 0,
     classNames: classes?.classNames ?? null,
     splits: nodeSplits(options, splits, classes?.labels ?? null, idsOf),
+    text: text === null ? null : nodeText(text, idsOf(text.segment), numNodes),
   };
+}
+
+/** Returns the words of all nodes; nodes without a row of the table have none. */
+function nodeText(
+  { columns, rows }: NonNullable<NodeInput['text']>,
+  ids: Int32Array,
+  numNodes: number,
+): NodeText {
+  const none = columns.map(() => '');
+  const rowOf = new Int32Array(numNodes).fill(-1);
+  for (const [row, id] of ids.entries()) rowOf[id] = row;
+  return NodeText.build(columns, numNodes, (node) => (rowOf[node] < 0 ? none : rows[rowOf[node]]));
 }
 
 function readIds(path: string, { start, rows }: NameSegment): Int32Array {

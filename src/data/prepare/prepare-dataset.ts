@@ -17,6 +17,7 @@ import { type LoadDatasetOptions, loadDataset } from '../load-dataset.js';
 import type { NodeSplits } from '../node-data.js';
 import { randomNodeSplit } from '../transforms.js';
 import type { WordNet } from '../wordnet.js';
+import { synsetText, textColumns } from '../wordnet-text.js';
 import type { PreparedStats } from './dataset-yaml.js';
 import {
   arraySource,
@@ -26,6 +27,7 @@ import {
   type OnPrepareProgress,
 } from './graph-source.js';
 import { csvField } from './mapping-file.js';
+import { NodeText } from './node-text.js';
 import { buildFolder, checkTarget } from './output-folder.js';
 import { writePrepared } from './write-prepared.js';
 
@@ -124,7 +126,7 @@ function datasetSource(dataset: Dataset, seed: number): GraphSource {
         splits: [dataset.train, dataset.valid, dataset.test],
         nodeNames: dataset.entities,
         relationNames: dataset.relations,
-        sideFiles: isWordNet(dataset) ? { 'nodes/glosses.csv': glossLines(dataset) } : {},
+        ...(isWordNet(dataset) ? wordNetFiles(dataset) : {}),
       });
     case 'events':
       return arraySource({
@@ -164,6 +166,15 @@ function datasetSource(dataset: Dataset, seed: number): GraphSource {
 
 function isWordNet(dataset: Dataset): dataset is WordNet {
   return dataset.name === 'wordnet';
+}
+
+/** Returns the text of WordNet's synsets, and their glosses to show. */
+function wordNetFiles(dataset: WordNet): { nodes: NodeTables; sideFiles: GraphSource['sideFiles'] } {
+  const text = NodeText.build(textColumns, dataset.entities.length, (synset) => synsetText(dataset, synset));
+  return {
+    nodes: { features: null, labels: null, numClasses: 0, classNames: null, splits: null, text },
+    sideFiles: { 'nodes/glosses.csv': glossLines(dataset) },
+  };
 }
 
 /** Yields the gloss of each synset as lines `raw,gloss`. */

@@ -18,6 +18,7 @@ import { checksumOf, digits } from './binary-file.js';
 import { nodeTypesFile, type PreparedDetails, type PreparedStats, parseDatasetYaml } from './dataset-yaml.js';
 import { IdentityNames, MappedNames, type NameTable, TypedNames } from './name-table.js';
 import { NodeEncoding } from './node-encoding.js';
+import { NodeText, TextVocabulary, textFiles } from './node-text.js';
 
 export type PreparedSplit = 'train' | 'validation' | 'test';
 
@@ -163,6 +164,34 @@ export class PreparedDataset {
   checkFeatures(): Promise<void> {
     this.#featuresChecked ??= this.#checkContents('nodes/features.bin');
     return this.#featuresChecked;
+  }
+
+  /** Names of the text columns of the nodes; none without text. */
+  get textColumns(): readonly string[] {
+    return this.details?.text?.columns ?? [];
+  }
+
+  /** Sizes of the text of the nodes, on which TEXT layers depend; null without text. */
+  get textSizes(): { readonly columns: number; readonly words: number } | null {
+    const text = this.details?.text;
+    return text === undefined ? null : { columns: text.columns.length, words: text.words };
+  }
+
+  /** Reads the words of all nodes; null without text columns. */
+  async readText(): Promise<NodeText | null> {
+    const sizes = this.textSizes;
+    if (sizes === null) return null;
+    const read = (name: string): Promise<Uint8Array> => this.#read(name);
+    const path = this.#path(textFiles.vocabulary);
+    const vocabulary = TextVocabulary.parse(new TextDecoder().decode(await read(textFiles.vocabulary)), path);
+    const offsets = int32View(await read(textFiles.offsets));
+    const words = int32View(await read(textFiles.words));
+    const rows = this.stats.num_nodes * sizes.columns;
+    if (vocabulary.words.length !== sizes.words || vocabulary.columns.length !== sizes.columns)
+      this.#fail(textFiles.vocabulary, `${sizes.words} words`, vocabulary.words.length);
+    if (offsets.length !== rows + 1 || offsets[rows] !== words.length)
+      this.#fail(textFiles.offsets, `offsets of ${rows} rows of words`, offsets.length - 1);
+    return new NodeText(vocabulary, offsets, words);
   }
 
   /** Reads the class of each node, −1 for none; null if there are no labels. */

@@ -59,6 +59,8 @@ export interface PreprocessOptions extends EdgeColumns {
   readonly idColumn?: Column;
   readonly labelColumn?: Column;
   readonly ignoreColumns?: readonly Column[];
+  /** Columns of the table whose words TEXT layers read. */
+  readonly textColumns?: readonly Column[];
   /**
    * One name: sources and destinations share ids. Two: user 7 and item 7 are different nodes, named user:7 and item:7.
    * Default: from the column names.
@@ -105,6 +107,10 @@ const flag: Check = (name, value) => {
 const column: Check = (name, value) => {
   if (typeof value !== 'string') checkInteger(where, name, value, 0, 2 ** 31 - 1);
 };
+const columns: Check = (name, value) => {
+  if (!Array.isArray(value)) reject('a list of columns', name, value);
+  for (const one of value as unknown[]) column(name, one);
+};
 const whole =
   (least: number, most = 2 ** 31 - 1): Check =>
   (name, value) => {
@@ -150,10 +156,8 @@ const checks: Readonly<Record<keyof PreprocessOptions, Check>> = {
   nodeTableType: text,
   idColumn: column,
   labelColumn: column,
-  ignoreColumns: (name, value) => {
-    if (!Array.isArray(value)) reject('a list of columns', name, value);
-    for (const one of value as unknown[]) column(name, one);
-  },
+  ignoreColumns: columns,
+  textColumns: columns,
   nodeTypes: (name, value) => checkNodeTypes(where, name, value),
   nodeLabels: text,
   trainNodes: text,
@@ -193,7 +197,7 @@ function checkNodeOptions(options: PreprocessOptions, inputs: number): void {
     reject('either a table or features', 'nodeTable and nodeFeatures', `${nodeTable} and ${nodeFeatures}`);
   if (labelColumn !== undefined && nodeLabels !== undefined)
     reject('one source of classes', 'labelColumn and nodeLabels', `${labelColumn} and ${nodeLabels}`);
-  for (const name of ['nodeTableType', 'idColumn', 'labelColumn', 'ignoreColumns'] as const)
+  for (const name of ['nodeTableType', 'idColumn', 'labelColumn', 'ignoreColumns', 'textColumns'] as const)
     if (options[name] !== undefined && nodeTable === undefined) reject('nodeTable too', name, options[name]);
   if (options.nodeTypes?.length === 2 && options.noRemapIds)
     reject('remapped ids, so that those of two types differ', 'nodeTypes', 'noRemapIds');

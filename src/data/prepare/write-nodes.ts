@@ -1,10 +1,11 @@
-/** Writes the node tables of a prepared directory: features, labels, and the nodes of each split, by their new numbers. */
+/** Writes the node tables of a prepared directory: features, text, labels, and the nodes of each split, by their new numbers. */
 import { closeSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { bytesOf, FileWriter, openForWriting, writeAt } from './binary-file.js';
 import type { NodeTables, OnPrepareProgress } from './graph-source.js';
 import { mappingLine } from './mapping-file.js';
+import { type NodeText, textFiles } from './node-text.js';
 
 /** Writes nodes/…; `order` has the new number of each node, null if numbers are kept. */
 export async function writeNodeTables(
@@ -19,6 +20,8 @@ export async function writeNodeTables(
     order === null ? nodes : nodes.map((node) => order[node]).sort();
   if (features !== null)
     await writeFeatures(features, numNodes, order, join(folder, 'nodes/features.bin'), progress);
+  if (tables.text != null)
+    await writeText(order === null ? tables.text : tables.text.renumber(order), folder);
   if (labels !== null) {
     const reordered = new Int32Array(numNodes).fill(-1);
     labels.forEach((label, node) => {
@@ -39,6 +42,12 @@ export async function writeNodeTables(
   ] as const) {
     await writeFile(join(folder, `nodes/${name}_nodes.bin`), bytesOf(renumber(nodes)));
   }
+}
+
+async function writeText({ vocabulary, offsets, words }: NodeText, folder: string): Promise<void> {
+  await writeFile(join(folder, textFiles.vocabulary), vocabulary.toText());
+  await writeFile(join(folder, textFiles.offsets), bytesOf(offsets));
+  await writeFile(join(folder, textFiles.words), bytesOf(words));
 }
 
 async function writeFeatures(

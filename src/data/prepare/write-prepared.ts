@@ -23,6 +23,7 @@ import {
 } from './dataset-yaml.js';
 import type { EdgeBlock, GraphSource, OnPrepareProgress } from './graph-source.js';
 import { mappingLine } from './mapping-file.js';
+import type { NodeText } from './node-text.js';
 import { SplitDraw, splitSizes } from './split-draw.js';
 import { writeNodeTables } from './write-nodes.js';
 
@@ -82,7 +83,7 @@ export async function writePrepared(
     file.close();
   }
   const stats = makeStats(source, sizes, options);
-  await finish(folder, stats, columns, options, source.nodeTypes ?? null, progress);
+  await finish(folder, stats, columns, options, source, progress);
   return stats;
 }
 
@@ -336,7 +337,7 @@ async function finish(
   stats: PreparedStats,
   columns: 2 | 3,
   options: WriteOptions,
-  nodeTypes: NodeTypes | null,
+  { nodeTypes, nodes }: Pick<GraphSource, 'nodeTypes' | 'nodes'>,
   progress: OnPrepareProgress,
 ): Promise<void> {
   const names = await listFiles(folder);
@@ -352,12 +353,17 @@ async function finish(
     num_partitions: options.partitions,
     partitioned_eval: options.partitionedEval,
     remapped: options.remap,
-    ...(nodeTypes === null ? {} : { node_types: nodeTypes }),
+    ...(nodeTypes === undefined ? {} : { node_types: nodeTypes }),
+    ...(nodes?.text == null ? {} : { text: describeText(nodes.text) }),
     files,
   });
   const path = join(folder, 'dataset.yaml');
   await writeFile(path, text);
   await sealFile(path);
+}
+
+function describeText({ vocabulary }: NodeText): { columns: readonly string[]; words: number } {
+  return { columns: vocabulary.columns, words: vocabulary.words.length };
 }
 
 async function listFiles(folder: string): Promise<string[]> {

@@ -23,6 +23,8 @@ export interface DatasetFacts {
   readonly node_feature_dim?: number;
   readonly rel_feature_dim?: number;
   readonly num_classes?: number;
+  /** Text columns of the nodes; absent: unknown. */
+  readonly num_text_columns?: number;
   /** The number of partitions by which the edges are sorted; 1 or absent: not sorted. */
   readonly num_partitions?: number;
 }
@@ -31,12 +33,14 @@ export interface DatasetFacts {
 export function factsOf(dataset: {
   readonly stats: DatasetFacts;
   readonly hasRelations: boolean;
+  readonly textColumns: readonly string[];
   weightsFile(split: 'train'): string | null;
 }): DatasetFacts {
   return {
     ...dataset.stats,
     has_relations: dataset.hasRelations,
     has_weights: dataset.weightsFile('train') !== null,
+    num_text_columns: dataset.textColumns.length,
   };
 }
 
@@ -113,6 +117,15 @@ function checkWidths({ model }: SkeinConfig, facts: DatasetFacts, warnings: stri
   const width = facts.node_feature_dim ?? -1;
   for (const [i, stage] of model.encoder.layers.entries())
     for (const [j, layer] of stage.entries()) {
+      if (layer.type === 'TEXT' && facts.num_text_columns === 0)
+        problems.push(
+          problem(
+            ['model', 'encoder', 'layers', i, j, 'type'],
+            'a layer that needs no text',
+            'TEXT',
+            'The dataset has no text columns; prepare it with --node-table and --text-columns.',
+          ),
+        );
       if (layer.type !== 'FEATURE' || layer.output_dim === width) continue;
       const path = ['model', 'encoder', 'layers', i, j];
       problems.push(

@@ -12,7 +12,9 @@ interface DeviceKeys {
     readonly embeddings: { readonly type: string; readonly options: { readonly dtype: string } };
     readonly features: { readonly type: string };
   };
-  readonly model: Readonly<Pick<SkeinConfig['model'], 'decoder' | 'dense_optimizer' | 'sparse_optimizer'>>;
+  readonly model: Readonly<Pick<SkeinConfig['model'], 'decoder' | 'dense_optimizer' | 'sparse_optimizer'>> & {
+    readonly encoder: { readonly layers: readonly (readonly { readonly type: string }[])[] };
+  };
   readonly training: { readonly form: SkeinConfig['training']['form'] };
   readonly distributed: unknown;
 }
@@ -35,6 +37,13 @@ export function deviceLimits({ storage, model, training, distributed }: DeviceKe
         got: 'PARTITION_BUFFER',
         advice: 'Partitions are swapped on the cpu only; use device_type: cpu.',
       });
+  if (model.encoder.layers.flat().some((layer) => layer.type === 'TEXT'))
+    found.push({
+      key: 'model.encoder.layers',
+      expected: 'no TEXT layer',
+      got: 'one',
+      advice: 'Words are gathered on the cpu only; use device_type: cpu.',
+    });
   const { type, options: table } = storage.embeddings;
   if (type === 'DEVICE_MEMORY' && (table.dtype === 'float16' || table.dtype === 'bfloat16'))
     found.push({

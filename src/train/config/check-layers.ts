@@ -4,7 +4,7 @@ import { type ConfigProblem, problem } from '../../util/schema/problem.js';
 import type { EncoderConfig, LayerConfig, SkeinConfig } from './types.js';
 
 const where = 'model.encoder.layers';
-const isInput = (layer: LayerConfig): boolean => layer.type === 'EMBEDDING' || layer.type === 'FEATURE';
+const isInput = (layer: LayerConfig): boolean => ['EMBEDDING', 'FEATURE', 'TEXT'].includes(layer.type);
 
 export function checkEncoder({ model, training }: SkeinConfig): ConfigProblem[] {
   const { encoder } = model;
@@ -54,7 +54,7 @@ function checkLayer(encoder: EncoderConfig, layer: LayerConfig, i: number, j: nu
   }
   if (i === 0) {
     const advice = 'Put the input before it, for example [{ type: EMBEDDING, output_dim: 50 }].';
-    return [problem([...path, 'type'], 'EMBEDDING or FEATURE in the first stage', layer.type, advice)];
+    return [problem([...path, 'type'], 'EMBEDDING, FEATURE or TEXT in the first stage', layer.type, advice)];
   }
   if (layer.output_dim < 1) return [noWidth(path, layer)];
   const before = encoder.layers[i - 1];
@@ -70,6 +70,19 @@ function checkLayer(encoder: EncoderConfig, layer: LayerConfig, i: number, j: nu
       return [problem([...path, 'input_dim'], what, layer.input_dim, advice)];
     }
     return checkConv(layer, path);
+  }
+  if (layer.type === 'REDUCTION' && layer.options.type === 'SUM') {
+    const odd = before.findIndex(({ output_dim }) => output_dim !== layer.output_dim);
+    if (odd < 0) return [];
+    const what = `the output_dim ${layer.output_dim} of the sum`;
+    return [
+      problem(
+        [...base, i - 1, odd, 'output_dim'],
+        what,
+        before[odd].output_dim,
+        'SUM adds rows of one width; make them equal.',
+      ),
+    ];
   }
   if (layer.type === 'REDUCTION' && layer.options.type === 'CONCAT' && layer.output_dim !== layer.input_dim) {
     const advice = 'CONCAT keeps all columns; set output_dim to the input width, or use LINEAR.';
@@ -161,6 +174,11 @@ function checkSampling(encoder: EncoderConfig, fullBatch: boolean): ConfigProble
     );
   }
   return problems;
+}
+
+/** Returns whether a layer of the encoder reads the text of nodes. */
+export function usesText({ model }: Pick<SkeinConfig, 'model'>): boolean {
+  return model.encoder.layers.flat().some(({ type }) => type === 'TEXT');
 }
 
 /** Returns whether a layer of the encoder uses edge weights. */

@@ -156,7 +156,7 @@ function resolveWidths(
     const total = before?.reduce((sum, layer) => sum + Math.max(layer.output_dim, 0), 0) ?? -1;
     resolved.push(
       stage.map((layer, j) => {
-        if (layer.type === 'EMBEDDING' || layer.type === 'FEATURE' || before === undefined) return layer;
+        if (['EMBEDDING', 'FEATURE', 'TEXT'].includes(layer.type) || before === undefined) return layer;
         const incoming = layer.type === 'GNN' && before[j] !== undefined ? before[j].output_dim : total;
         const isReplaced =
           layer.type === 'REDUCTION' && layer.input_dim !== -1 && layer.input_dim !== incoming;
@@ -166,7 +166,9 @@ function resolveWidths(
           );
         const input_dim = isReplaced || layer.input_dim === -1 ? incoming : layer.input_dim;
         const concatenates = layer.type === 'REDUCTION' && layer.options.type === 'CONCAT';
-        const output_dim = layer.output_dim === -1 && concatenates ? input_dim : layer.output_dim;
+        const adds = layer.type === 'REDUCTION' && layer.options.type === 'SUM';
+        const width = concatenates ? input_dim : adds ? before[0].output_dim : -1;
+        const output_dim = layer.output_dim === -1 ? width : layer.output_dim;
         return { ...layer, input_dim, output_dim };
       }),
     );

@@ -39,11 +39,11 @@ const gnn = () => flatVariants(typeShapes(convRegistry.all()), { type: 'GRAPH_SA
 
 const layerKeys = () => ({
   input_dim: field(integer(-1), -1, {
-    doc: 'width of the input; default: the output width of the previous stage. Not for EMBEDDING and FEATURE',
+    doc: 'width of the input; default: the output width of the previous stage. Not for EMBEDDING, FEATURE and TEXT',
     shown: 'derived',
   }),
   output_dim: field(integer(-1), -1, {
-    doc: 'width of the output; required except for REDUCTION CONCAT, where it is the input width',
+    doc: 'width of the output; required except for REDUCTION CONCAT and SUM, where it follows from the inputs',
     shown: 'derived',
   }),
   bias: field(flag(), false, 'add a learnt bias'),
@@ -74,12 +74,22 @@ const layer = () =>
     {
       EMBEDDING: {},
       FEATURE: {},
+      TEXT: {
+        word_dim: field(integer(1), 64, {
+          doc: 'width of the vector of a word; each text column has a matrix of word_dim × output_dim',
+          ours: true,
+        }),
+        word_dropout: field(fraction(), 0, {
+          doc: 'fraction of the words that training drops',
+          ours: true,
+        }),
+      },
       GNN: gnn(),
       REDUCTION: {
         type: field(
-          choice(['CONCAT', 'LINEAR']),
+          choice(['CONCAT', 'LINEAR', 'SUM']),
           'CONCAT',
-          'CONCAT: concatenate the inputs; LINEAR: multiply the concatenation by a weight matrix',
+          'CONCAT: concatenate the inputs; LINEAR: multiply the concatenation by a weight matrix; SUM (ours): add inputs of one width',
         ),
       },
       DENSE: { type: field(choice(['LINEAR']), 'LINEAR', 'a linear layer') },

@@ -57,6 +57,10 @@ const negativeSampling = () =>
       doc: 'mask drawn negatives that are the true end of their edge; false, as in Marius: they compete with it',
       ours: true,
     }),
+    known_ends: field(flag(), false, {
+      doc: "also use the known ends of the chunk's edges as negatives, among them the end of the edge itself: a model with features or text learns that a node is not its own neighbour; implies self_filter; no effect if all nodes are negatives",
+      ours: true,
+    }),
   });
 
 const pipeline = () =>
@@ -119,6 +123,11 @@ const schedule = section({
 });
 
 export const trainingSchema = section({
+  batch_size: field(
+    integer(1),
+    1000,
+    'edges or nodes per step; directed edges with ONE_VS_ALL, queries with K_VS_ALL',
+  ),
   form: field(choice(['NEGATIVES', 'ONE_VS_ALL', 'K_VS_ALL']), 'NEGATIVES', {
     doc: 'link prediction: NEGATIVES compares each edge with negative_sampling; ONE_VS_ALL and K_VS_ALL compare each query (a node and a relation, in both directions) with all nodes. The loss is a sum or mean (model.loss) over directed edges with ONE_VS_ALL, over queries with K_VS_ALL; LibKGE divides the sum of both directions by edges, which is twice the mean over directed edges, so its unweighted penalties are halved here',
     ours: true,
@@ -136,11 +145,6 @@ export const trainingSchema = section({
     ours: true,
     shown: 'ALL, or RESIDENT with a partition buffer',
   }),
-  batch_size: field(
-    integer(1),
-    1000,
-    'edges or nodes per step; directed edges with ONE_VS_ALL, queries with K_VS_ALL',
-  ),
   negative_sampling: field(negativeSampling(), {}, 'negatives of link prediction, with the form NEGATIVES'),
   bucket_partitions: field(integer(-1, 4096), -1, {
     doc: 'link prediction with all rows in memory: order training edges by buckets between this many partitions of the nodes; 0: random order; -1: random order up to 1 GiB of rows and optimiser state, chosen by size above',

@@ -284,6 +284,7 @@ class GraphRun {
     return initializeModel(config, {
       numRelations: dataset.hasRelations ? dataset.stats.num_relations : 0,
       numClasses: Math.max(0, dataset.stats.num_classes),
+      text: dataset.textSizes,
     });
   }
 

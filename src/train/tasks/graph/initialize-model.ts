@@ -35,6 +35,7 @@ import { KHopNeighborSampler, type TrainingNeighborSampler } from './batch/neigh
 import { RandomEdgeSampler, RandomNodeSampler } from './batch/samplers.js';
 import { GeneralEncoder } from './model/encoder.js';
 import type { Model } from './model/model.js';
+import type { TextSizes } from './model/text-bags.js';
 import type { GraphStorage } from './storage/graph-storage.js';
 import { seedStreams } from './storage/initialize-table.js';
 
@@ -42,12 +43,18 @@ import { seedStreams } from './storage/initialize-table.js';
 export interface ModelSizes {
   readonly numRelations: number;
   readonly numClasses: number;
+  /** The text of the nodes, for TEXT layers; default: none. */
+  readonly text?: TextSizes | null;
 }
 
 export function initializeModel(config: SkeinConfig, sizes: ModelSizes): Model {
   const random = new Random(config.model.random_seed, seedStreams.model);
   const { encoder: encoderConfig, decoder: decoderConfig, loss, regularizer } = config.model;
-  const encoder = new GeneralEncoder(encoderConfig, { random, numRelations: sizes.numRelations });
+  const encoder = new GeneralEncoder(encoderConfig, {
+    random,
+    numRelations: sizes.numRelations,
+    text: sizes.text ?? null,
+  });
   const lossOf = lossFunction(loss.type, loss.options);
   const metrics = config.evaluation.metrics;
   let model: Model;
@@ -194,6 +201,7 @@ function newNegatives(
     filtered: config.filtered,
     localFilterMode: config.local_filter_mode,
     selfFilter: config.self_filter,
+    knownEnds: config.known_ends,
     seed,
   });
 }

@@ -62,6 +62,7 @@ export async function openGraphRun(
   const model = initializeModel(config, {
     numRelations: storage.numRelations,
     numClasses: Math.max(0, dataset.stats.num_classes),
+    text: dataset.textSizes,
   });
   // Nothing is trained here, so another optimiser in the configuration has no effect.
   model.encoderOptimizer = null;

@@ -11,7 +11,7 @@ import {
   differingFiles,
 } from '../../../data/prepare/dataset-fingerprint.js';
 import { StateError } from '../../../util/errors.js';
-import { usesEdgeWeights } from '../../config/check-layers.js';
+import { usesEdgeWeights, usesText } from '../../config/check-layers.js';
 import type { SkeinConfig } from '../../config/index.js';
 import { checkSamePlugins, type PluginRecord } from '../../config/plugin-record.js';
 import { differences } from '../../run/differences.js';
@@ -52,6 +52,7 @@ export async function runIdentity(
     files: await datasetFingerprint(dataset, {
       classes: learning_task === 'NODE_CLASSIFICATION',
       features: encoder.layers.flat().some(({ type }) => type === 'FEATURE'),
+      text: usesText(config),
       weights: usesEdgeWeights(config),
     }),
     ...(config.plugins === undefined ? {} : { plugins: config.plugins }),

@@ -54,6 +54,11 @@ export interface RandomNegativeSamplerOptions {
   readonly localFilterMode?: 'DEG' | 'ALL';
   /** Leave out drawn negatives that are the true end of their edge (default false). All nodes never include it. */
   readonly selfFilter?: boolean;
+  /**
+   * Take the known ends of a chunk's edges as negatives too: sources where destinations are replaced, and destinations
+   * where sources are; implies selfFilter (default false).
+   */
+  readonly knownEnds?: boolean;
   readonly seed?: number;
 }
 
@@ -65,6 +70,7 @@ export class RandomNegativeSampler extends TrainingNegativeSampler {
   readonly filtered: boolean;
   readonly localFilterMode: 'DEG' | 'ALL';
   readonly selfFilter: boolean;
+  readonly knownEnds: boolean;
   readonly #random: Random;
 
   constructor(graphStorage: GraphStorage, options: RandomNegativeSamplerOptions = {}) {
@@ -76,6 +82,7 @@ export class RandomNegativeSampler extends TrainingNegativeSampler {
       filtered: true,
       localFilterMode: true,
       selfFilter: true,
+      knownEnds: true,
       seed: true,
     });
     const where = 'RandomNegativeSampler';
@@ -86,7 +93,8 @@ export class RandomNegativeSampler extends TrainingNegativeSampler {
       ? 0
       : checkNumber(where, 'degreeFraction', options.degreeFraction ?? 0, 0, 1);
     this.localFilterMode = options.localFilterMode ?? 'DEG';
-    this.selfFilter = options.selfFilter ?? false;
+    this.knownEnds = options.knownEnds ?? false;
+    this.selfFilter = this.knownEnds || (options.selfFilter ?? false);
     this.#random = new Random(options.seed ?? 0, streams.negatives);
   }
 
@@ -120,13 +128,14 @@ export class RandomNegativeSampler extends TrainingNegativeSampler {
     const edges = ends.replaced.length;
     const chunks = Math.max(1, Math.min(this.numChunks, edges));
     const total = chunks * count;
-    const ids = new Int32Array(total);
+    const drawn = new Int32Array(total);
     const random = this.#random.split(batch.at.epoch).split(2 * batch.at.step + (src ? 1 : 0));
-    kernels().randomIntegers(ids, total, 0, resident, random.key, 0);
-    toLocal(ids, ranges);
+    kernels().randomIntegers(drawn, total, 0, resident, random.key, 0);
+    toLocal(drawn, ranges);
     const byDegree = Math.floor(count * this.degreeFraction);
     const origins =
-      byDegree > 0 && edges > 0 ? drawByDegree(ends.replaced, ids, chunks, byDegree, random) : null;
+      byDegree > 0 && edges > 0 ? drawByDegree(ends.replaced, drawn, chunks, byDegree, random) : null;
+    const ids = this.knownEnds && edges > 0 ? withKnownEnds(ends.kept, drawn, chunks) : drawn;
     if (this.localFilterMode === 'ALL') return { ids, chunks, mask: maskBatchEdges(ends, ids, chunks) };
     // A negative drawn from its own edge is the true end of that edge, so this includes those that DEG leaves out.
     if (this.selfFilter) return { ids, chunks, mask: maskPositives(ends, ids, chunks) };
@@ -156,6 +165,21 @@ function drawByDegree(
   for (let c = 0; c < chunks; c++)
     for (let j = 0; j < byDegree; j++) ids[c * count + j] = ends[origins[c * byDegree + j]];
   return origins;
+}
+
+/** Adds the known ends of each chunk's edges to its negatives. A short last chunk repeats those of its first edges. */
+function withKnownEnds(known: Int32Array, drawn: Int32Array, chunks: number): Int32Array {
+  const perChunk = Math.ceil(known.length / chunks);
+  const count = drawn.length / chunks;
+  const ids = new Int32Array(chunks * (count + perChunk));
+  for (let c = 0; c < chunks; c++) {
+    const to = c * (count + perChunk);
+    ids.set(drawn.subarray(c * count, (c + 1) * count), to);
+    const first = Math.min(c * perChunk, known.length - 1);
+    const edges = Math.min(perChunk, known.length - first);
+    for (let j = 0; j < perChunk; j++) ids[to + count + j] = known[first + (j % edges)];
+  }
+  return ids;
 }
 
 /** Masks negatives that were drawn by degree from the edge itself. */

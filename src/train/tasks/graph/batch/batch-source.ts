@@ -19,6 +19,7 @@ import type { QueryBatches } from '../../links/query-batches.js';
 import type { TrueEnds } from '../../links/stream-filter.js';
 import type { SubsamplingWeights } from '../../links/subsampling-weights.js';
 import type { ValidationSample } from '../../links/validation-sample.js';
+import { gatherText } from '../model/text-bags.js';
 import type { GraphStorage } from '../storage/graph-storage.js';
 import { nodesOf, shareNodes, takeShare, type WorkerRank } from './batch-share.js';
 import type { DeviceFeatures } from './device-features.js';
@@ -210,15 +211,21 @@ export class BatchSource {
             : embeddings.resident(ids);
       read = read.withEmbeddings(rows);
     }
+    if (storage.text !== null)
+      read = read.with({ uniqueNodeText: gatherText(storage.text, this.#globalIds(batch)) });
     if (features === null) return read;
     return read.with({ uniqueNodeFeatures: await this.#readFeatures(features, batch) });
   }
 
   async #readFeatures(features: RowReader<Float32Array>, batch: TrainingBatch): Promise<Tensor> {
-    const ids = batch.uniqueNodeIndices as Int32Array;
-    const nodes = batch.train ? this.storage.residency.toGlobal(ids) : ids;
+    const nodes = this.#globalIds(batch);
     if (this.deviceFeatures !== null) return this.deviceFeatures.gather(nodes);
     return asTensor(await features.gather(nodes), features.width);
+  }
+
+  #globalIds(batch: TrainingBatch): Int32Array {
+    const ids = batch.uniqueNodeIndices as Int32Array;
+    return batch.train ? this.storage.residency.toGlobal(ids) : ids;
   }
 
   /** Notes that the updates of a batch are applied. */

@@ -17,6 +17,7 @@ import type { Tensor, TensorDevice } from '../../../../tensor/index.js';
 import { unscoped } from '../../../../tensor/scope.js';
 import type { Cursor } from '../../../task.js';
 import type { Candidates } from '../../links/candidates.js';
+import type { TextRows } from '../model/text-bags.js';
 import type { BatchShare } from './batch-share.js';
 import type { BatchSource } from './batch-source.js';
 
@@ -80,6 +81,7 @@ export class TrainingBatch {
   readonly uniqueNodeIndices: Int32Array | null = null;
   readonly uniqueNodeEmbeddings: Tensor | null = null;
   readonly uniqueNodeFeatures: Tensor | null = null;
+  readonly uniqueNodeText: TextRows | null = null;
   readonly uniqueNodeLabels: Int32Array | null = null;
   /** Whether `uniqueNodeEmbeddings` are rows that the encoder computed. */
   readonly isEncoded: boolean = false;

@@ -19,13 +19,15 @@ import {
   Module,
   parameter,
 } from '../../../../nn/index.js';
+import * as init from '../../../../nn/init.js';
 import { fillTensor } from '../../../../nn/start-values.js';
 import type { LayerGraph } from '../../../../sample/layer-graph.js';
 import { add, concat, slice, type Tensor, zeros } from '../../../../tensor/index.js';
 import { unscoped } from '../../../../tensor/scope.js';
-import { InternalError } from '../../../../util/errors.js';
+import { InternalError, StateError } from '../../../../util/errors.js';
 import type { Random } from '../../../../util/philox.js';
 import type { LayerConfig } from '../../../config/types.js';
+import { type TextRows, type TextSizes, textBags } from './text-bags.js';
 
 /** Settings that layers share, in addition to their configuration. */
 export interface LayerContext {
@@ -33,6 +35,8 @@ export interface LayerContext {
   readonly numRelations: number;
   readonly incoming: boolean;
   readonly outgoing: boolean;
+  /** The text of the nodes; null without any. */
+  readonly text: TextSizes | null;
 }
 
 export abstract class EncoderLayer extends Module {
@@ -73,14 +77,14 @@ function newNorm(norm: LayerConfig['norm'], width: number): Layer | null {
   return norm === 'LAYER' ? new LayerNorm(width) : null;
 }
 
-/** Columns offset … offset + output_dim − 1 of the embeddings or features. */
+/** Columns offset … offset + output_dim − 1 of the embeddings or features, or the rows of a text layer. */
 export class InputLayer extends EncoderLayer {
-  readonly source: 'embeddings' | 'features';
+  readonly source: 'embeddings' | 'features' | 'text';
   readonly offset: number;
 
   constructor(config: LayerConfig, random: Random, offset: number) {
     super(config, random);
-    this.source = config.type === 'EMBEDDING' ? 'embeddings' : 'features';
+    this.source = ({ EMBEDDING: 'embeddings', TEXT: 'text' } as const)[config.type as string] ?? 'features';
     this.offset = offset;
   }
 
@@ -91,7 +95,49 @@ export class InputLayer extends EncoderLayer {
   }
 }
 
-/** Concatenates the columns of all outputs of the previous stage; LINEAR multiplies them by a matrix. */
+/**
+ * Rows from the text of nodes: the sum of the vectors of a column's words, weighted by rarity, times the matrix of the
+ * column. All columns share the vectors of words, and each has its own matrix.
+ */
+export class TextLayer extends InputLayer {
+  readonly words: Tensor;
+  readonly lin: Linear;
+  readonly #wordDropout: number;
+
+  constructor(config: LayerConfig & { readonly type: 'TEXT' }, { random, text }: LayerContext) {
+    super(config, random, 0);
+    if (text === null)
+      throw new StateError('TextLayer: expected a dataset with text columns for a TEXT layer, got none.');
+    const { word_dim: dim, word_dropout: dropout } = config.options;
+    this.#wordDropout = dropout;
+    // A column of a single word starts with a row of length 1.
+    const scale = Math.sqrt(3 / dim);
+    const bounds = { lo: -scale, hi: scale, random };
+    this.words = unscoped(() => parameter(init.uniform(zeros([text.words, dim]), bounds)));
+    this.lin = newLinear({ ...config, input_dim: text.columns * dim }, random);
+  }
+
+  /** Returns one row per node. */
+  encode(text: TextRows, rowIds: Int32Array | null): Tensor {
+    const dropped =
+      this.training && this.#wordDropout > 0
+        ? { ...text, matrix: text.matrix.dropout(this.#wordDropout, textRowIds(text, rowIds)) }
+        : text;
+    return this.lin.forward(textBags(dropped, this.words));
+  }
+}
+
+/** Returns the ids of the rows of a text, by which dropout is drawn; null if those of the nodes are not known. */
+function textRowIds({ columns }: TextRows, ids: Int32Array | null): Int32Array | null {
+  return ids === null
+    ? null
+    : Int32Array.from(
+        { length: ids.length * columns },
+        (_, i) => ids[Math.floor(i / columns)] * columns + (i % columns),
+      );
+}
+
+/** Concatenates the columns of all outputs of the previous stage; LINEAR multiplies them by a matrix. SUM adds the outputs. */
 export class ReductionLayer extends EncoderLayer {
   readonly lin: Linear | null;
 
@@ -101,7 +147,8 @@ export class ReductionLayer extends EncoderLayer {
   }
 
   override forward(inputs: readonly Tensor[], rowIds: Int32Array | null = null): Tensor {
-    const joined = sideBySide(inputs);
+    const adds = this.config.type === 'REDUCTION' && this.config.options.type === 'SUM';
+    const joined = adds ? inputs.reduce((sum, rows) => add(sum, rows)) : sideBySide(inputs);
     return this.finish(this.lin === null ? joined : this.lin.forward(joined), rowIds);
   }
 }
@@ -165,6 +212,8 @@ export function newLayer(config: LayerConfig, offset: number, context: LayerCont
     case 'EMBEDDING':
     case 'FEATURE':
       return new InputLayer(config, context.random, offset);
+    case 'TEXT':
+      return new TextLayer(config, context);
     case 'REDUCTION':
       return new ReductionLayer(config, context.random);
     case 'DENSE':

@@ -13,7 +13,14 @@ import { OnnxGraph, type Value } from '../../../../interop/onnx/onnx-graph.js';
 import { checkOptionNames } from '../../../../util/option-names.js';
 import type { EncoderConfig } from '../../../config/index.js';
 import { GeneralEncoder } from './encoder.js';
-import { DenseLayer, type EncoderLayer, GnnLayer, InputLayer, ReductionLayer } from './encoder-layer.js';
+import {
+  DenseLayer,
+  type EncoderLayer,
+  GnnLayer,
+  InputLayer,
+  ReductionLayer,
+  TextLayer,
+} from './encoder-layer.js';
 import type { Model } from './model.js';
 
 /** Returns the bytes of an ONNX model with the encoder of `model`; see docs/onnx.md. */
@@ -48,12 +55,14 @@ class StageWriter {
   constructor(g: OnnxGraph, encoder: GeneralEncoder, options: Pick<OnnxOptions, 'scatter'>) {
     this.#g = g;
     this.#scatter = options.scatter ?? 'elements';
-    for (const layer of encoder.stages.flat())
-      if (layer instanceof InputLayer)
+    for (const layer of encoder.stages.flat()) {
+      if (layer instanceof TextLayer) throw unsupportedError(layer);
+      if (layer instanceof InputLayer && layer.source !== 'text')
         this.#widths[layer.source] = Math.max(
           this.#widths[layer.source],
           layer.offset + layer.config.output_dim,
         );
+    }
   }
 
   /** Returns the outputs of a stage from those of the previous one. */
@@ -66,13 +75,20 @@ class StageWriter {
       return translateConv(this.#g, this.#edges(before[j]), layer.conv, before[j]);
     if (layer instanceof InputLayer) return this.#columns(layer);
     if (!(layer instanceof DenseLayer || layer instanceof ReductionLayer)) throw unsupportedError(layer);
-    const joined =
-      before.length === 1 ? before[0] : this.#g.node('Concat', [...before], { axis: { int: 1 } });
+    const adds = layer.config.type === 'REDUCTION' && layer.config.options.type === 'SUM';
+    const [first, ...others] = before;
+    const joined = adds
+      ? others.reduce((sum, rows) => this.#g.node('Add', [sum, rows]), first)
+      : others.length === 0
+        ? first
+        : this.#g.node('Concat', [...before], { axis: { int: 1 } });
     return layer.lin === null ? joined : linear(this.#g, joined, layer.lin.weight, layer.lin.bias);
   }
 
-  #columns({ source, offset, config }: InputLayer): Value {
+  #columns(layer: InputLayer): Value {
+    const { source, offset, config } = layer;
     const g = this.#g;
+    if (source === 'text') throw unsupportedError(layer);
     const width = this.#widths[source];
     const rows = g.input(source === 'features' ? 'x' : 'embeddings', 'f32', ['nodes', width]);
     if (offset === 0 && config.output_dim === width) return rows;

@@ -32,12 +32,16 @@ import {
   type LayerContext,
   newLayer,
   type ReductionLayer,
+  TextLayer,
 } from './encoder-layer.js';
+import { gatherText, type TextRows, type TextSizes } from './text-bags.js';
 
 /** Rows of the nodes of a batch, in the order of its graph. */
 export interface NodeInputs {
   readonly embeddings: Tensor | null;
   readonly features: Tensor | null;
+  /** The words of the nodes. */
+  readonly text?: TextRows | null;
   /** The nodes of the rows, by which dropout is drawn without a graph. */
   readonly ids?: Int32Array | null;
 }
@@ -88,6 +92,8 @@ export interface GeneralEncoderOptions {
   readonly random: Random;
   /** For layers with relations; 0 by default. */
   readonly numRelations?: number;
+  /** For TEXT layers; null, the default, without text. */
+  readonly text?: TextSizes | null;
 }
 
 export class GeneralEncoder extends Encoder {
@@ -100,12 +106,13 @@ export class GeneralEncoder extends Encoder {
     options: GeneralEncoderOptions,
   ) {
     super();
-    checkOptionNames('GeneralEncoder', options, { random: true, numRelations: true });
+    checkOptionNames('GeneralEncoder', options, { random: true, numRelations: true, text: true });
     const context: LayerContext = {
       random: options.random,
       numRelations: options.numRelations ?? 0,
       incoming: config.use_incoming_nbrs ?? true,
       outgoing: config.use_outgoing_nbrs ?? true,
+      text: options.text ?? null,
     };
     this.stages = makeStages(config.layers, context);
     const last = this.stages[this.stages.length - 1];
@@ -274,7 +281,9 @@ function lastRows(x: Tensor, count: number | null): Tensor {
 }
 
 function sourceOf(layer: InputLayer, inputs: NodeInputs): Tensor {
-  const rows = inputs[layer.source];
+  const { text = null, ids = null } = inputs;
+  if (layer instanceof TextLayer && text !== null) return layer.encode(text, ids);
+  const rows = layer.source === 'text' ? null : inputs[layer.source];
   if (rows === null)
     throw new StateError(
       `GeneralEncoder: expected ${layer.source} for a ${layer.config.type} layer, got none.`,
@@ -299,13 +308,15 @@ function needSampler(sampler: KHopNeighborSampler | null): KHopNeighborSampler {
 interface RawInputs {
   readonly embeddings: EncodedNodes | null;
   readonly features: EncodedNodes | null;
+  readonly text: TextRows | null;
 }
 
 async function readInputs(storage: GraphStorage, ids: Int32Array): Promise<RawInputs> {
-  const { embeddings, features } = storage;
+  const { embeddings, features, text } = storage;
   return {
     embeddings: embeddings === null ? null : { rows: await embeddings.gather(ids), width: embeddings.width },
     features: features === null ? null : { rows: await features.gather(ids), width: features.width },
+    text: text === null ? null : gatherText(text, ids),
   };
 }
 
@@ -320,7 +331,7 @@ function tensorsOf(inputs: RawInputs, device: TensorDevice | null): NodeInputs {
     const rows = fromTypedArray(table.rows, [table.rows.length / table.width, table.width]);
     return device === null ? rows : rows.to(device);
   };
-  return { embeddings: toTensor(inputs.embeddings), features: toTensor(inputs.features) };
+  return { embeddings: toTensor(inputs.embeddings), features: toTensor(inputs.features), text: inputs.text };
 }
 
 function range(start: number, end: number): Int32Array {

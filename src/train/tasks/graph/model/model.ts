@@ -140,12 +140,13 @@ export abstract class Model extends Module {
   /** Returns rows of the batch's targets. */
   encode(batch: TrainingBatch, train: boolean): Tensor {
     const { uniqueNodeEmbeddings: embeddings, uniqueNodeFeatures: features } = batch;
+    const text = batch.uniqueNodeText;
     const graph = batch.shardedGraph ?? batch.gnnGraph;
     graph?.performMap();
     const ids = batch.uniqueNodeIndices;
     const inputs =
       this.featurizer === null
-        ? { embeddings, features, ids }
+        ? { embeddings, features, text, ids }
         : this.featurizer.forward(features, embeddings);
     return this.encoder.forward(inputs, graph, train);
   }

@@ -21,6 +21,7 @@ import { EndCounts } from '../../links/end-counts.js';
 import type { FilterIndex } from '../../links/filter-index.js';
 import type { AskedEdges, TrueEnds } from '../../links/stream-filter.js';
 import { TrueEdges } from '../../links/true-edges.js';
+import type { TextRows } from '../model/text-bags.js';
 import { bucketStarts, EdgeRuns, emptyEdges, joinMapped } from './edge-runs.js';
 import { chunksOf, type EdgeSplit } from './edge-splits.js';
 import { ShardedEdges } from './sharded-edges.js';
@@ -43,6 +44,8 @@ export interface GraphStorageParts {
   readonly embeddings?: TrainedRows | null;
   /** Fixed rows of all nodes. */
   readonly features?: RowReader<Float32Array> | null;
+  /** Words of all nodes, in memory. */
+  readonly text?: TextRows | null;
   /** Resident nodes; default: those of the embeddings, or all. */
   readonly residency?: Residency;
   readonly labels?: Int32Array | null;
@@ -83,6 +86,7 @@ export class GraphStorage {
   readonly numRelations: number;
   readonly embeddings: TrainedRows | null;
   readonly features: RowReader<Float32Array> | null;
+  readonly text: TextRows | null;
   readonly residency: Residency;
   readonly labels: Int32Array | null;
   readonly nodeTypes: Uint8Array | null;
@@ -115,6 +119,7 @@ export class GraphStorage {
     this.#trueEdges = new TrueEdges(parts.edges, parts.numNodes, parts.numRelations);
     this.embeddings = embeddings;
     this.features = features;
+    this.text = parts.text ?? null;
     this.residency = parts.residency ?? embeddings?.residency ?? new AllResident(parts.numNodes);
     this.nodeTypes = parts.nodeTypes ?? null;
     this.labels = checkLabels(parts.labels ?? null, parts.numNodes);

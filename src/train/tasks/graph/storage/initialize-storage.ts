@@ -16,10 +16,11 @@ import { planNodePartitions } from '../../../../storage/orderings/node-partition
 import type { TableManifest } from '../../../../storage/table-manifest.js';
 import type { TensorDevice } from '../../../../tensor/index.js';
 import { checkOptionNames } from '../../../../util/option-names.js';
-import { usesEdgeWeights } from '../../../config/check-layers.js';
+import { usesEdgeWeights, usesText } from '../../../config/check-layers.js';
 import type { SkeinConfig } from '../../../config/index.js';
 import type { PartitionBufferConfig } from '../../../config/types.js';
 import type { SplitName } from '../../../task.js';
+import type { TextRows } from '../model/text-bags.js';
 import { bucketedEdges, sortedEdges } from './bucketed-edges.js';
 import { partitionsAtOnce } from './edge-order.js';
 import { type EdgeSplit, FileEdges, MemoryEdges } from './edge-splits.js';
@@ -147,11 +148,18 @@ async function assembleStorage(
     numRelations: dataset.hasRelations ? dataset.stats.num_relations : 0,
     edges,
     ...{ embeddings, features, residency, shared },
+    text: usesText(config) ? await readText(dataset) : null,
     labels: await dataset.readLabels(),
     nodeTypes: await dataset.readNodeTypes(),
     nodes,
     ...(plan === undefined ? {} : { plan, planKey: planKey(config) }),
   });
+}
+
+/** Reads the text of all nodes; null without text columns. */
+async function readText(dataset: PreparedDataset): Promise<TextRows | null> {
+  const text = await dataset.readText();
+  return text === null ? null : { matrix: text.matrix(), columns: text.vocabulary.columns.length };
 }
 
 /** Returns the plan key: everything but the seed that determines the states of an epoch. */

@@ -18,7 +18,7 @@ import { gatherRows, type Tensor } from '../../../../tensor/index.js';
 import { unscoped } from '../../../../tensor/scope.js';
 import { ConfigError, markCollective } from '../../../../util/errors.js';
 import { invocation } from '../../../../util/invocation.js';
-import { usesEdgeWeights } from '../../../config/check-layers.js';
+import { usesEdgeWeights, usesText } from '../../../config/check-layers.js';
 import type { SkeinConfig } from '../../../config/index.js';
 import type { DistributedConfig } from '../../../config/types.js';
 import type { SplitName } from '../../../task.js';
@@ -55,6 +55,8 @@ export function checkSharded({ model, storage, distributed }: SkeinConfig, worke
   }
   if (storage.features.type !== 'HOST_MEMORY')
     reject('storage.features.type', 'HOST_MEMORY', storage.features.type, rows);
+  if (usesText({ model }))
+    reject('model.encoder.layers', 'no TEXT layer', 'one', 'text is not partitioned; set full_batch: false.');
   const { partitions, partition_dir: made } = distributed as DistributedConfig;
   if (made === null && partitions < workers) {
     const wanted = `at least ${workers}, the number of workers`;

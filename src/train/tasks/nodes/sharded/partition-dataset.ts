@@ -41,7 +41,12 @@ function numMessageEdges(config: SkeinConfig, dataset: PreparedDataset): number 
 /** The inputs of a run's partitions: files of the dataset by their checksums, and the directions of edges. */
 async function originOf(config: SkeinConfig, dataset: PreparedDataset): Promise<Record<string, string>> {
   const { use_incoming_nbrs: incoming, use_outgoing_nbrs: outgoing } = config.model.encoder;
-  const use = { classes: true, features: usesFeatures(config), weights: usesEdgeWeights(config) };
+  const use = {
+    classes: true,
+    features: usesFeatures(config),
+    text: false,
+    weights: usesEdgeWeights(config),
+  };
   return {
     directions: [incoming ? 'incoming' : [], outgoing ? 'outgoing' : []].flat().join(' and '),
     ...(await datasetFingerprint(dataset, use)),
