@@ -127,7 +127,8 @@ export class GraphPredictor extends BasePredictor {
     const known = await this.#knownEnds(node, relation, want);
     const among = candidates === 'all' ? null : (await this.run.storage.candidates()).of(relation ?? 0, want);
     const skip = (id: number): boolean => {
-      if (id === node || known.has(id)) return !includeKnown;
+      if (known.has(id)) return !includeKnown;
+      if (id === node && !includeKnown) return true;
       return among !== null && positionIn(among, id) < 0;
     };
     const best = await topLinks(this.run, { node, relation, want, count: k, skip });

@@ -125,6 +125,10 @@ test('users and items: queried, scored and exported by their types', () => {
   skein('train', 'shop.yaml', '--storage.model_dir=shop-run', '--training.num_epochs=1');
   const answers = skein('query', 'shop-run', '--head', '7', '--include-known', '--top', '35');
   expect(answers).toMatch(/item:7 /);
+  // Users are recommended items: all of them are candidates, and no user is.
+  expect(answers.match(/item:/g)).toHaveLength(15);
+  expect(answers).not.toMatch(/user:/);
+  expect(skein('query', 'shop-run', '--head', '7', '--all-candidates', '--top', '35')).toMatch(/user:/);
   expect(skein('query', 'shop-run', '--tail', 'item:7', '--top', '1')).toMatch(/^\?.*item:7\n/);
   expect(expectFailure('query', 'shop-run', '--neighbors', '7')).toMatch(
     /got "7"\. Did you mean user:7 or item:7\?/,

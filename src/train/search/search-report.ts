@@ -2,7 +2,7 @@
 
 import { duration } from '../run/durations.js';
 import { formatMetric } from '../run/reporter.js';
-import { describeValues, type SearchResult, shortKey } from './search.js';
+import { describeValues, type SearchResult, shortKey, varyingKeys } from './search.js';
 
 /** The influence of a key on the metric. */
 export interface KeyImportance {
@@ -83,13 +83,14 @@ function explained(names: readonly string[], ranks: readonly number[]): number {
 /** Returns the lines of the report: the best trials, those that failed, and the importance of keys. */
 export function searchReport(result: SearchResult, most = 20): string[] {
   const { trials, failed, metric, best, directory } = result;
+  const keys = varyingKeys(trials.map(({ values }) => values));
   const lines = [
     `trial  ${metric.padEnd(8)}  epochs  time      values`,
     ...trials
       .slice(0, most)
       .map(
         ({ trial, value, epochs, seconds, values }) =>
-          `${String(trial).padStart(5)}  ${formatMetric(value).padEnd(8)}  ${String(epochs).padStart(6)}  ${duration(seconds).padEnd(8)}  ${describeValues(values)}`,
+          `${String(trial).padStart(5)}  ${formatMetric(value).padEnd(8)}  ${String(epochs).padStart(6)}  ${duration(seconds).padEnd(8)}  ${describeValues(values, keys)}`,
       ),
   ];
   if (trials.length > most) lines.push(`… and ${trials.length - most} more in ${directory}/trials.jsonl`);

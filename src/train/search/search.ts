@@ -151,7 +151,7 @@ export class Search {
   #end(done: Omit<DoneTrial, 'event' | 'value' | 'epoch'>, outcome: TrialOutcome): void {
     const { output } = this.#parts;
     const { trial, round, seconds } = done;
-    const values = describeValues(this.#values[trial]);
+    const values = describeValues(this.#values[trial], varyingKeys(this.#values));
     if (outcome.kind === 'failed') {
       this.#log.add({ event: 'failed', trial, round, reason: outcome.reason });
       output.text(`trial ${trial}  failed: ${outcome.reason}  ${values}`);
@@ -236,11 +236,20 @@ export function embeddingWidth({ model: { encoder } }: SkeinConfig): number | nu
   return layers.length === 1 && layers[0].type === 'EMBEDDING' ? layers[0].output_dim : null;
 }
 
-/** Returns the values of a trial on one line, by the last name of each key. */
-export function describeValues(values: TrialValues): string {
-  const cells = Object.entries(values).map(
-    ([key, value]) => `${shortKey(key)} ${typeof value === 'object' ? JSON.stringify(value) : value}`,
-  );
+/** Returns the keys that do not have the same value in all trials; of a single trial, all keys. */
+export function varyingKeys(trials: readonly TrialValues[]): ReadonlySet<string> {
+  const keys = new Set(trials.flatMap((values) => Object.keys(values)));
+  if (trials.length === 1) return keys;
+  const seen = (key: string): Set<string> =>
+    new Set(trials.map((values) => JSON.stringify(values[key] ?? null)));
+  return new Set([...keys].filter((key) => seen(key).size > 1));
+}
+
+/** Returns the values of some keys of a trial on one line, by the last name of each key. */
+export function describeValues(values: TrialValues, keys: ReadonlySet<string>): string {
+  const cells = Object.entries(values)
+    .filter(([key]) => keys.has(key))
+    .map(([key, value]) => `${shortKey(key)} ${typeof value === 'object' ? JSON.stringify(value) : value}`);
   // Keys that one dimension sets have the same name and value.
   return [...new Set(cells)].join('  ');
 }

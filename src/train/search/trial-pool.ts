@@ -4,7 +4,7 @@ import { availableParallelism } from 'node:os';
 import { StateError } from '../../util/errors.js';
 import { Interrupt } from '../run/interrupt.js';
 import { runTrial, type TrialJob, type TrialOutcome } from './trial.js';
-import type { TrialAnswer } from './trial-process.js';
+import type { TrialAnswer } from './trial-child.js';
 
 export interface PooledJob extends TrialJob {
   readonly onStart: () => void;
@@ -50,7 +50,7 @@ async function withProcess(
   work: (run: (job: TrialJob) => Promise<TrialOutcome>) => Promise<void>,
 ): Promise<void> {
   const threads = Math.max(1, Math.floor(availableParallelism() / jobs));
-  const child = fork(new URL('./trial-process.js', import.meta.url), {
+  const child = fork(new URL('./trial-child.js', import.meta.url), {
     env: { ...process.env, SKEIN_THREADS: process.env['SKEIN_THREADS'] ?? String(threads) },
   });
   try {

@@ -80,7 +80,7 @@ export class CandidateCounter {
 }
 
 /** Returns the queries of each relation. */
-export function queriesByRelation(relations: Int32Array | null, count: number): Map<number, Int32Array> {
+function queriesByRelation(relations: Int32Array | null, count: number): Map<number, Int32Array> {
   const lists = new Map<number, number[]>();
   for (let q = 0; q < count; q++) {
     const relation = relations === null ? 0 : relations[q];
