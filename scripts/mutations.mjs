@@ -1,5 +1,5 @@
 /**
- * Small bugs that the default suite must find: ten in kernels, twelve in rules (scripts/mutate.mjs applies them one at
+ * Small bugs that the default suite must find: eleven in kernels, twelve in rules (scripts/mutate.mjs applies them one at
  * a time to a copy). `find` occurs once in `file` and is replaced by `put`; at least one of `tests` must then fail.
  */
 export const mutations = [
@@ -66,6 +66,14 @@ export const mutations = [
     find: 'std::min(self_, at_ == end_ ? kNone : i64{*at_})',
     put: 'std::min(self_, kNone)',
     tests: ['test/gnn/ranks.test.ts'],
+  },
+  {
+    name: 'query-sub-batches',
+    about: 'the gradient of the table omits all sub-batches of queries but the last',
+    file: 'native/kernels/score/query_batch.h',
+    find: 'const bool later = first_ + r > 0;',
+    put: 'const bool later = r > 0;',
+    tests: ['test/kernels/query-loss.test.ts'],
   },
   {
     name: 'adagrad-epsilon',

@@ -50,6 +50,7 @@ const sizes: readonly Sizes[] = [
   { queries: 2, count: 17, width: 7 },
   { queries: 33, count: 300, width: 19 },
   { queries: 70, count: 1031, width: 40 },
+  { queries: 300, count: 400, width: 10 },
 ];
 
 /** Lists of 0, 1, 2, … ids with repetitions; the known ones are ascending and include the answers. */
@@ -175,8 +176,8 @@ describe.skipIf(nativeKernels === null)('queries are independent', () => {
       tau: of(randomFloats('f32', all, 5, 0.2, 0.5), 1),
       sigma: zeros('f32', some),
       offset: 0,
-      drop: 0,
-      key: null,
+      drop: 0.3,
+      key: Uint32Array.of(1, 2, 3, 4),
       ...made,
       gBias: null,
       queries: some,

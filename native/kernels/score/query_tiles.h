@@ -29,8 +29,8 @@ struct QueryArguments {
   bool gradient() const { return g_query || g_table || g_bias; }
 };
 
-constexpr i64 kTileBytes = i64{1} << 18;  // of a tile's rows
-constexpr i64 kLeastTile = 64, kMostTile = 512;
+constexpr i64 kTileBytes = i64{1} << 18;  // of a tile's rows, where that makes tiles of kLeastTile to kMostTile rows
+constexpr i64 kLeastTile = 256, kMostTile = 512, kTileStep = 64;
 constexpr i64 kLeastTiles = 4;            // where the table is not too small: several threads have work
 constexpr i64 kBandQueries = 256;         // whose scores against a tile are in the cache together
 
@@ -67,11 +67,11 @@ struct Tiling {
   i64 count, size, tiles, groups;
 
   Tiling(i64 count, i64 row_bytes) : count(count) {
-    const i64 fit = kTileBytes / row_bytes / kLeastTile * kLeastTile;
-    const i64 share = ceil_div(ceil_div(count, kLeastTiles), kLeastTile) * kLeastTile;
-    size = std::max(kLeastTile, std::min({kMostTile, fit, share}));
+    const i64 fit = kTileBytes / row_bytes / kTileStep * kTileStep;
+    const i64 share = ceil_div(ceil_div(count, kLeastTiles), kTileStep) * kTileStep;
+    size = std::min(share, std::max(kLeastTile, std::min(kMostTile, fit)));
     tiles = ceil_div(count, size);
-    groups = std::min(tiles, std::max<i64>(2, std::min<i64>(16, (i64{1} << 14) / row_bytes)));
+    groups = std::min(tiles, std::max<i64>(2, std::min<i64>(16, (i64{1} << 15) / row_bytes)));
   }
   i64 begin(i64 tile) const { return tile * size; }
   i64 rows(i64 tile) const { return std::min(size, count - tile * size); }
