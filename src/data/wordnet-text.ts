@@ -3,6 +3,7 @@
  *
  *   words   the words of the synset
  *   stems   their first four and six letters, which related words of different parts of speech share
+ *   last    the last word of each of its names: an apple tree is a tree
  *   genus   the start of the definition, up to its first qualification: "a small domestic cat" of "a small domestic cat
  *           that hunts mice". Lexicographers name the kind of a thing there, and its differences after it
  *   head    the last word of the genus of a noun ("cat"), the first word of other definitions
@@ -12,7 +13,7 @@
  */
 import type { WordNet } from './wordnet.js';
 
-export const textColumns = ['words', 'stems', 'genus', 'head', 'gloss'] as const;
+export const textColumns = ['words', 'stems', 'last', 'genus', 'head', 'gloss'] as const;
 
 /** Words that begin a definition without naming a kind: "any of various trees". */
 const openings = wordSet(
@@ -50,6 +51,7 @@ export function synsetText({ entities, words, glosses }: WordNet, synset: number
   return [
     names,
     names.flatMap((name) => [name.slice(0, 4), name.slice(0, 6)]),
+    words[synset].flatMap((name) => splitWords(name).slice(-1)),
     genus.flatMap(splitWords),
     head.flatMap(splitWords),
     splitWords(definition).filter((word) => !functionWords.has(word)),

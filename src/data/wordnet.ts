@@ -3,8 +3,9 @@
  * part of speech, sense), pointers as relations, and glosses.
  *
  * The files list most pointers in both directions. Only one side of each inverse pair is kept (hypernym and not hyponym,
- * part → whole, member → domain), and one direction of symmetric pointers, so that no held-out edge follows from a training
- * edge. File format: wndb(5WN), https://wordnet.princeton.edu/documentation/wndb5wn.
+ * part → whole, member → domain), and one direction of symmetric pointers, and no held-out edge links synsets that a
+ * training edge links, so that none follows from a training edge. File format: wndb(5WN),
+ * https://wordnet.princeton.edu/documentation/wndb5wn.
  */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -72,7 +73,7 @@ const files = [
 ] as const;
 
 /**
- * Reads WordNet and splits its edges. Both ends of a held-out edge also have a training edge.
+ * Reads WordNet and splits its edges. Both ends of a held-out edge also have a training edge, but none with each other.
  *
  * @example
  * const { entities, relations, train } = loadWordNet();
@@ -203,7 +204,10 @@ function collectPointers(
   return { triples: builder.finish(), numPointers: seen.size };
 }
 
-/** Holds out edges in a seeded order, if both ends keep another edge. */
+/**
+ * Holds out edges in a seeded order, if both ends keep another edge. Synsets that several edges link keep all of them in
+ * training: where an adjective pertains to a noun, the two are often derived from each other too.
+ */
 function splitFacts(
   { src, rel, dst, entities }: Triples,
   heldOut: number,
@@ -216,12 +220,13 @@ function splitFacts(
     degree[src[i]]++;
     degree[dst[i]]++;
   }
+  const links = countLinks(src, dst);
   const split = new Uint8Array(src.length);
   let taken = 0;
   for (const edge of order) {
     if (taken === 2 * heldOut) break;
     const [a, b] = [src[edge], dst[edge]];
-    if (a === b || degree[a] < 2 || degree[b] < 2) continue;
+    if (a === b || degree[a] < 2 || degree[b] < 2 || (links.get(linkOf(a, b)) ?? 0) > 1) continue;
     degree[a]--;
     degree[b]--;
     split[edge] = 1 + (taken++ % 2);
@@ -231,4 +236,19 @@ function splitFacts(
     return { src: select(src), rel: select(rel), dst: select(dst) };
   };
   return { train: pick(0), valid: pick(1), test: pick(2) };
+}
+
+/** Returns the number of edges between two synsets, in either direction. */
+function countLinks(src: Int32Array, dst: Int32Array): Map<number, number> {
+  const links = new Map<number, number>();
+  for (let i = 0; i < src.length; i++) {
+    const link = linkOf(src[i], dst[i]);
+    links.set(link, (links.get(link) ?? 0) + 1);
+  }
+  return links;
+}
+
+/** Encodes two synsets as one number, the same in both orders. */
+function linkOf(a: number, b: number): number {
+  return Math.min(a, b) * 2 ** 17 + Math.max(a, b);
 }

@@ -15,7 +15,7 @@ import {
 } from '../tensor/index.js';
 import { LinkPredictionModel, type OpenedGraphRun } from '../train/index.js';
 import { GeneralEncoder } from '../train/tasks/graph/model/encoder.js';
-import { ReductionLayer, TextLayer } from '../train/tasks/graph/model/encoder-layer.js';
+import { type EncoderLayer, ReductionLayer, TextLayer } from '../train/tasks/graph/model/encoder-layer.js';
 import { gatherText, type TextRows } from '../train/tasks/graph/model/text-bags.js';
 import { rowsOf } from './top-nodes.js';
 
@@ -78,9 +78,14 @@ function addedTextLayer(model: OpenedGraphRun['model']): TextLayer | null {
     sum?.[0] instanceof ReductionLayer &&
     sum[0].config.type === 'REDUCTION' &&
     sum[0].config.options.type === 'SUM' &&
-    sum[0].isPlain;
+    addsRows(sum[0]);
   const adds = others.length === 0 && (sum === undefined ? inputs.length === 1 : isSum);
-  return adds && layers.length === 1 && layers[0].isPlain ? layers[0] : null;
+  return adds && layers.length === 1 && addsRows(layers[0]) ? layers[0] : null;
+}
+
+/** Returns whether the output of a layer is its input plus, at most, a bias. */
+function addsRows({ config }: EncoderLayer): boolean {
+  return config.activation === 'NONE' && config.norm === 'NONE';
 }
 
 /** Returns the text of one node as that of several nodes, each with one of its words. */

@@ -52,9 +52,22 @@ describe.skipIf(nativeKernels === null)('quickstart', () => {
     const run = await quickstart([]);
     expect(run.code, run.err).toBe(0);
     const kinds = new Set([...cut.events, ...run.events].map(({ event }) => event));
-    for (const kind of ['prepare', 'config', 'epoch', 'eval', 'trained', 'neighbours', 'hypernyms'])
+    for (const kind of [
+      'prepare',
+      'config',
+      'epoch',
+      'eval',
+      'trained',
+      'neighbours',
+      'hypernyms',
+      'explanation',
+    ])
       expect(kinds).toContain(kind);
-    expect(last(run)).toMatchObject({ event: 'done', mrr: expect.any(Number) });
+    expect(last(run)).toMatchObject({
+      event: 'done',
+      mrr: expect.any(Number),
+      'hypernym.mrr': expect.any(Number),
+    });
     expect(run.err).toContain('Nearest to dog.n.01');
     // Text goes to stderr next to events: every line of training at most once.
     for (const line of ['epoch 1 ', 'validation ', 'test '])

@@ -69,7 +69,12 @@ describe('text columns of synsets', () => {
       ['run', 'move_fast'],
       "move fast by using one's feet, with one foot off the ground",
     );
-    expect(found).toMatchObject({ words: 'run move fast', genus: 'move fast by', head: 'move' });
+    expect(found).toMatchObject({
+      words: 'run move fast',
+      last: 'run fast',
+      genus: 'move fast by',
+      head: 'move',
+    });
     expect(found['gloss']).toBe('move fast using one s feet one foot off ground');
   });
 });

@@ -129,7 +129,7 @@ async function prepareWordNet(output: Output): Promise<PreparedStats> {
   );
   output.text(`${count(stats.num_train)} training edges of ${stats.num_relations} relations, in ${folder}.`);
   output.text(
-    `${count(stats.num_valid)} validation and ${count(stats.num_test)} test edges are held out. WordNet lists most edges in both directions; only one is kept, so the reverse of a held-out edge is never in training.\n`,
+    `${count(stats.num_valid)} validation and ${count(stats.num_test)} test edges are held out. No training edge, in either direction, links the two synsets of a held-out edge.\n`,
   );
   output.event('prepare', { folder, ...stats });
   return stats;
@@ -142,7 +142,7 @@ async function prepareWordNet(output: Output): Promise<PreparedStats> {
  */
 function quickstartConfig({ seed, fast }: QuickstartOptions, directory: string): SkeinConfig {
   const optimizer = { type: 'ADAGRAD', options: { learning_rate: 0.03 } };
-  const width = fast ? 8 : 128;
+  const width = fast ? 8 : 192;
   return resolveConfig({
     model: {
       random_seed: seed,
@@ -155,9 +155,9 @@ function quickstartConfig({ seed, fast }: QuickstartOptions, directory: string):
               output_dim: width,
               init: { type: 'UNIFORM', options: { scale_factor: 0.01 } },
             },
-            { type: 'TEXT', output_dim: width, options: { word_dim: fast ? 8 : 64 } },
+            { type: 'TEXT', output_dim: width, options: { word_dim: fast ? 8 : 96 } },
           ],
-          [{ type: 'REDUCTION', options: { type: 'SUM' } }],
+          [{ type: 'REDUCTION', bias: true, options: { type: 'SUM' } }],
         ],
       },
       decoder: { type: 'COMPLEX' },
@@ -168,8 +168,8 @@ function quickstartConfig({ seed, fast }: QuickstartOptions, directory: string):
     storage: { dataset: { dataset_dir: preparedFolder('wordnet') }, model_dir: directory },
     training: {
       batch_size: 1000,
-      num_epochs: fast ? 1 : 4,
-      negative_sampling: { negatives_per_positive: fast ? 20 : 500, known_ends: !fast },
+      num_epochs: fast ? 1 : 5,
+      negative_sampling: { num_chunks: 2, negatives_per_positive: fast ? 20 : 250, known_ends: !fast },
       logs_per_epoch: 1,
       early_stopping: { metric: 'mrr', patience: 1 },
       checkpoint: { minutes: 0.25, save_best: true },

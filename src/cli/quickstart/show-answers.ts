@@ -106,6 +106,7 @@ async function show(run: OpenedGraphRun, { head, tail, top, rank }: Answered, ou
 const columnText: Readonly<Record<string, string>> = {
   words: 'in its name',
   stems: 'as the start of its name',
+  last: 'at the end of its name',
   head: 'as the head of its definition',
   genus: 'at the start of its definition',
   gloss: 'in its definition',
