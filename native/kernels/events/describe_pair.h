@@ -42,7 +42,7 @@ class Query {
   float rank_in(const i32* recent, i64 node) const;
   float log_age(double then) const { return static_cast<float>(std::log(1.0f + static_cast<float>((time_ - then) * store_.clock[0]))); }
   float faded(float count, double then, i64 half_life) const {
-    return count * std::exp2(-static_cast<float>((time_ - then) * store_.clock[1 + half_life]));
+    return count * decay(time_ - then, store_.clock[1 + half_life]);
   }
   void describe_pair(i64 dst, i64 pair, float* x) const;
   void describe_destination(i64 dst, float* x) const;

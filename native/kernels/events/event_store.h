@@ -43,9 +43,9 @@ constexpr i64 kRelations = 3;
 constexpr i64 kMostRelated = 128;
 constexpr i64 kLeastRelated = 4;
 // Earlier partners that a new pair relates to the new partner.
-constexpr i64 kRelatedPartners = 32;
-// Entries that one event can take: every row it touches may move to a block of the largest size.
-constexpr i64 kRelatedSlack = (kRelatedPartners + kRecentPartners + 8) * kMostRelated;
+constexpr i64 kRelatedPartners = 12;
+// More than the entries that one event can take: each of up to 28 rows may move to a block of the largest size, two of them often.
+constexpr i64 kRelatedSlack = 50 * kMostRelated;
 
 constexpr double kPairRate = 0.3;
 constexpr double kNodeRate = 0.1;
@@ -108,7 +108,8 @@ struct Store {
 
 // Ages and counts on a logarithmic scale.
 inline double log_of(double x) { return std::log(1.0 + x); }
-inline double decay(double age, double rate) { return std::exp2(-age * rate); }
+// In the precision of the counts that it multiplies.
+inline float decay(double age, double rate) { return std::exp2(static_cast<float>(-age * rate)); }
 
 void observe(const Store& store, i64 src, i64 dst, double time);
 

@@ -11,18 +11,34 @@ i64 block_of(i64 size) {
   return block;
 }
 
+// The position of a node in a row, or -1. Blocks without an early exit are compared as vectors.
+i64 position_of(const i32* ids, i64 size, i64 node) {
+  constexpr i64 kBlock = 16;
+  const i32 wanted = static_cast<i32>(node);
+  i64 begin = 0;
+  for (; begin + kBlock <= size; begin += kBlock) {
+    i32 hits = 0;
+    for (i64 i = begin; i < begin + kBlock; ++i) hits |= ids[i] == wanted;
+    if (hits != 0) break;
+  }
+  for (i64 i = begin; i < size; ++i)
+    if (ids[i] == wanted) return i;
+  return -1;
+}
+
 // The entry of `other` in the row of a node. A full row moves to a block of twice the size; one of the largest size loses its
 // weakest entry, the first of several.
 i64 related_entry(const Store& store, i64 node, i64 other, Side side) {
   i32* own = store.ints(node, side);
   i64 size = 0;
   i64 start = store.related(node, side, size);
-  for (i64 i = 0; i < size; ++i)
-    if (store.related_ids[start + i] == other) return start + i;
+  const i64 known = position_of(store.related_ids + start, size, other);
+  if (known >= 0) return start + known;
   i64 at = start + size;
   if (size == kMostRelated) {
     float least = INFINITY;
-    for (i64 i = 0; i < size; ++i) {
+    // No entry is weaker than one that was seen once.
+    for (i64 i = 0; i < size && least > 1; ++i) {
       const float* counts = store.related_counts + (start + i) * kRelations;
       const float sum = counts[kCommon] + counts[kNext] + counts[kPrevious];
       if (sum < least) {

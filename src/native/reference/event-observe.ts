@@ -6,7 +6,7 @@ type Store = EventStatisticsArguments;
 const { pairInts: pairWidth, pairValues: pairValueWidth, relations, mostRelated } = eventLayout;
 const { node, pairInt, relation, value } = the;
 /** Earlier partners that a new pair relates to the new partner. */
-const relatedPartners = 32;
+const relatedPartners = 12;
 const pairRate = 0.3;
 const nodeRate = 0.1;
 
@@ -54,7 +54,8 @@ function relatedEntry(store: Store, id: number, other: number, side: number): nu
   if (size === mostRelated) {
     at = start;
     let least = Number.POSITIVE_INFINITY;
-    for (let i = start; i < start + size; i++) {
+    // No entry is weaker than one that was seen once.
+    for (let i = start; i < start + size && least > 1; i++) {
       const c = i * relations;
       const sum = relatedCounts[c] + relatedCounts[c + 1] + relatedCounts[c + 2];
       if (sum < least) [least, at] = [sum, i];
