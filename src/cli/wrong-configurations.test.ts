@@ -378,7 +378,7 @@ const cases: readonly (readonly [
     'penalty without a type',
     plain,
     ['model.regularizer.coef=0.1'],
-    ['model.regularizer.type', 'NORM or N3', 'Set the type'],
+    ['model.regularizer.type', 'NORM, N3 or LP', 'Set the type'],
   ],
   [
     'wrong table width',

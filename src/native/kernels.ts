@@ -50,6 +50,23 @@ export interface DropoutEntriesArguments {
   readonly key: RandomKey;
 }
 
+export interface RowPenaltyArguments {
+  /** Rows of `width` numbers. */
+  readonly x: FloatArray;
+  /** The row of each of `count` penalties; null for the rows 0, 1, …, count − 1. */
+  readonly ids: Int32Array | null;
+  readonly weights: FloatArray;
+  /** The penalty of each row, written. */
+  readonly loss: FloatArray;
+  /** The gradient [count, width], written; null if it is not needed. */
+  readonly grad: FloatArray | null;
+  readonly count: number;
+  readonly width: number;
+  readonly power: number;
+  /** Whether a row has width / 2 real components, then as many imaginary ones. */
+  readonly complex: boolean;
+}
+
 export interface TimeEncodeBackwardArguments {
   /** [n] times. */
   readonly t: FloatArray;
@@ -246,6 +263,8 @@ export interface Kernels
     rows: number,
     width: number,
   ): number;
+  /** loss[i] = weights[i] · Σ|x|^power over a row, with the modulus of complex components, and its gradient. */
+  rowPenalty(args: RowPenaltyArguments): void;
   /** y[s, :] = op over rows offsets[s] … offsets[s+1]−1; an empty segment gives 0. `arg`: the row that won max/min (lowest on ties), −1 if empty. */
   segmentReduce(
     op: number,

@@ -42,8 +42,8 @@ export type ReduceOp = (typeof reduceOps)[number];
 export const scoreOps = ['dot', 'l2', 'l1', 'squaredL2', 'modulus', 'biasedSquaredL2'] as const;
 export type ScoreOp = (typeof scoreOps)[number];
 
-/** Operator of a relation on a node's row: none, elementwise product, elementwise product of complex numbers. */
-export const relationOps = ['none', 'hadamard', 'complex'] as const;
+/** Operator of a relation on a node's row: none, elementwise product, that of complex numbers, that with their conjugate. */
+export const relationOps = ['none', 'hadamard', 'complex', 'conjugate'] as const;
 export type RelationOp = (typeof relationOps)[number];
 
 /** Loss of a query against all rows; formulas at `queryLoss` in score-kernels.ts. */

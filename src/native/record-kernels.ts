@@ -59,6 +59,7 @@ const recordOrder: Readonly<Record<RecordKernel, string>> = {
   sampleNegatives:
     'offsets sorted population populationSize nodes count perNode byDegree numNodes key step tag out',
   metisPartitionWeighted: 'offsets indices edgeWeights nodeWeights constraints n parts seed out',
+  rowPenalty: 'x ids weights loss grad count width power complex',
   pairScoresBackward: 'op gy y a b ga gb pairs width',
   chunkedScores: 'op query rows negatives out edges width chunks n',
   chunkedScoresBackward: 'op gy y query rows negatives gQuery gRows edges width rowCount chunks n',

@@ -49,6 +49,7 @@ const rows: Record<string, () => KernelCall> = {
   scatterAddRows: () => [i(2, 0), f(4), f(6), 2, 3, 2],
   sumRows: () => [i(2, 0), f(4), f(6), 2, 3, 2],
   coalesceRows: () => [i(2, 0), f(4), zeros(2), f(4), 2, 3, 2],
+  rowPenalty: () => [f(6), i(2, 0), f(2), f(2), f(4), 2, 2, 3, true],
   segmentReduce: () => [2, f(6), offsets(), f(4), zeros(4), 2, 2],
   segmentReduceBackward: () => [2, f(4), offsets(), zeros(4), f(6), 2, 2],
   groupByKey: () => [i(2, 0, 1), zeros(4), zeros(3), 3, 3],

@@ -1,6 +1,6 @@
 /** Learning: every decoder with every loss, ways to corrupt, regularisers, optimisers, kinds of tables. */
 
-import { initializeModel, SynchronousEvaluator, SynchronousTrainer } from 'skein/marius';
+import { SynchronousEvaluator, SynchronousTrainer } from 'skein/marius';
 import { parameter } from 'skein/nn';
 import { fromTypedArray, mul, sum } from 'skein/tensor';
 import type { LinkPredictionModel, OptimizerConfig } from 'skein/train';
@@ -97,13 +97,24 @@ describe('how edges are corrupted', () => {
     await expect(losses(ring, { decoder }, 1)).rejects.toThrow(/ONLY_POS/);
   });
 
-  test('without inverse edges only destinations are guessed', async () => {
-    const decoder = { type: 'DISTMULT', options: { inverse_edges: false } };
-    expectFalling(await losses(ring, { decoder }, 10));
-    const config = tinyConfig(ring, { ...base, model: { ...base.model, decoder } });
-    const model = initializeModel(config, { numRelations: 2, numClasses: 0 }) as LinkPredictionModel;
-    expect(model.decoder.inverseRelations).toBeNull();
-  });
+  test.each(['DISTMULT', 'TRANSE', 'COMPLEX', 'ROTATE'])(
+    '%s without inverse edges predicts both ends',
+    async (type) => {
+      const decoder = { type, options: { inverse_edges: false } };
+      expectFalling(await losses(ring, { decoder }, 10));
+      const config = tinyConfig(ring, { ...base, model: { ...base.model, decoder } });
+      const { batcher, model, table } = await setUp(config, folder());
+      const { decoder: made } = model as LinkPredictionModel;
+      expect(made.inverseRelations).toBeNull();
+      batcher.setTrainSet();
+      await batcher.loadStorage();
+      const batch = await batcher.getBatch();
+      const scores = (model as LinkPredictionModel).forward(batch, true);
+      expect(scores.map((t) => t?.shape)).toEqual([[32], [32, 16], [32], [32, 16]]);
+      batcher.finishedBatch();
+      await table.unload(false);
+    },
+  );
 
   test('without relations both ends are corrupted', async () => {
     const config = tinyConfig(plain, { ...base, model: { ...base.model, decoder: { type: 'DOT' } } });
@@ -162,8 +173,8 @@ describe('regularisers', () => {
     const { table, model, embeddings } = await setUp(config, folder());
     await table.load();
     const values = await embeddings.gather(Int32Array.from({ length: 16 }, (_, i) => i));
-    // Every node is the source of two edges and the destination of two; relations start as ones.
-    const cubes = 4 * values.reduce((total, x) => total + Math.abs(x) ** 3, 0) + 32 * 8;
+    // Every node is the source of two edges and the destination of two, in two directions; relations start as ones.
+    const cubes = 2 * (4 * values.reduce((total, x) => total + Math.abs(x) ** 3, 0) + 32 * 8);
     expect(bound - free).toBeCloseTo(0.25 * cubes, 2);
     expect((model as LinkPredictionModel).regularizer).toBeNull();
     await table.unload(false);

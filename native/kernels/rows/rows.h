@@ -29,4 +29,10 @@ void sum_rows(const i32* ids, const T* src, T* out, i64 n, i64 rows, i64 width);
 template <class T>
 i64 coalesce_rows(const i32* ids, const T* src, i32* out_ids, T* out_rows, i64 n, i64 rows, i64 width);
 
+// loss[i] = weights[i] · Σ|x|^power over row ids[i] of x (row i if ids is null), and grad[i, :] its gradient, if given. With
+// `complex` a row has width / 2 real components, then as many imaginary ones, and |x| is the modulus.
+template <class T>
+void row_penalty(const T* x, const i32* ids, const T* weights, T* loss, T* grad, i64 count, i64 width, i64 power,
+                 bool complex);
+
 }  // namespace skein

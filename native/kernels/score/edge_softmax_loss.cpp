@@ -19,23 +19,43 @@ inline void apply(RelationOp op, const T* SKEIN_RESTRICT s, const T* SKEIN_RESTR
     std::copy(s, s + d, out);
   } else if (op == RelationOp::hadamard) {
     for (i64 c = 0; c < d; ++c) out[c] = s[c] * t[c];
-  } else {
+  } else if (op == RelationOp::complex) {
     const i64 half = d / 2;
     for (i64 c = 0; c < half; ++c) {
       out[c] = s[c] * t[c] - s[half + c] * t[half + c];
       out[half + c] = s[c] * t[half + c] + s[half + c] * t[c];
     }
+  } else {
+    const i64 half = d / 2;
+    for (i64 c = 0; c < half; ++c) {
+      out[c] = s[c] * t[c] + s[half + c] * t[half + c];
+      out[half + c] = s[half + c] * t[c] - s[c] * t[half + c];
+    }
+  }
+}
+
+// out = factor · the gradient of s · conj(t): by s it is g · t, by t it is s · conj(g).
+template <class T, bool by_relation>
+inline void conjugate_backward(const T* SKEIN_RESTRICT g, T factor, const T* SKEIN_RESTRICT x, T* SKEIN_RESTRICT out,
+                               i64 d) {
+  const i64 half = d / 2;
+  for (i64 c = 0; c < half; ++c) {
+    const T re = factor * g[c], im = factor * g[half + c];
+    out[c] = by_relation ? re * x[c] + im * x[half + c] : re * x[c] - im * x[half + c];
+    out[half + c] = by_relation ? re * x[half + c] - im * x[c] : re * x[half + c] + im * x[c];
   }
 }
 
 // out = factor · the gradient of the operator by one argument, where g is that of the result and x the other argument.
-template <class T>
+template <class T, bool by_relation>
 inline void apply_backward(RelationOp op, const T* SKEIN_RESTRICT g, T factor, const T* SKEIN_RESTRICT x,
                            T* SKEIN_RESTRICT out, i64 d) {
   if (op == RelationOp::none) {
     for (i64 c = 0; c < d; ++c) out[c] = factor * g[c];
   } else if (op == RelationOp::hadamard) {
     for (i64 c = 0; c < d; ++c) out[c] = factor * g[c] * x[c];
+  } else if (op == RelationOp::conjugate) {
+    conjugate_backward<T, by_relation>(g, factor, x, out, d);
   } else {
     const i64 half = d / 2;
     for (i64 c = 0; c < half; ++c) {
@@ -83,8 +103,8 @@ void edge_softmax_loss(i64 op, const T* rows, const i32* sources, const i32* tar
       if (!g_read) continue;
       for (i64 r = 0; r < b.m; ++r) {
         const T* g = g_queries + r * d;
-        apply_backward(how, g, w.inverse[r], relation(e + r), g_read + (e + r) * d, d);
-        if (g_relations) apply_backward(how, g, w.inverse[r], source(e + r), g_relations + (e + r) * d, d);
+        apply_backward<T, false>(how, g, w.inverse[r], relation(e + r), g_read + (e + r) * d, d);
+        if (g_relations) apply_backward<T, true>(how, g, w.inverse[r], source(e + r), g_relations + (e + r) * d, d);
       }
       run_negatives(b, w, gn, n, d, e > begin);
     }

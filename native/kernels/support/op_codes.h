@@ -13,7 +13,7 @@
 #define SKEIN_COMPARE_OPS(X) X(eq) X(ne) X(lt) X(le) X(gt) X(ge)
 #define SKEIN_REDUCE_OPS(X) X(sum) X(mean) X(max) X(min)
 #define SKEIN_SCORE_OPS(X) X(dot) X(l2) X(l1) X(squaredL2) X(modulus) X(biasedSquaredL2)
-#define SKEIN_RELATION_OPS(X) X(none) X(hadamard) X(complex)
+#define SKEIN_RELATION_OPS(X) X(none) X(hadamard) X(complex) X(conjugate)
 #define SKEIN_QUERY_KINDS(X) X(softmax) X(masked_softmax) X(bce) X(squares)
 #define SKEIN_STORAGE_TYPES(X) X(f32) X(f64) X(i32) X(u8) X(f16) X(bf16)
 

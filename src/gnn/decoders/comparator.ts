@@ -2,10 +2,29 @@
  * Comparators: the score of two rows, higher for a better match. Distances are negated, so that losses and ranks do not
  * depend on the comparator.
  */
-import { concat, gatherRows, reshape, slice, type Tensor } from '../../tensor/index.js';
+import {
+  concat,
+  gatherRows,
+  mul,
+  neg,
+  ones,
+  reshape,
+  slice,
+  square,
+  sum,
+  type Tensor,
+} from '../../tensor/index.js';
+import { toDeviceOf } from '../../tensor/move.js';
 import { formatShape } from '../../tensor/shape.js';
 import { expected, ShapeError } from '../../util/errors.js';
-import { type Comparison, chunkedScores, pairScores } from '../ops/index.js';
+import { type Comparison, chunkedScores, normalizeRows, pairScores } from '../ops/index.js';
+
+/** Scores as dot products: score(query i, row j) = query[i] · table[j] + bias[j]. */
+export interface ProductForm {
+  readonly query: Tensor;
+  readonly table: Tensor;
+  readonly bias: Tensor | null;
+}
 
 export abstract class Comparator {
   /** The comparison of the kernels that this is; null for a custom one. */
@@ -13,6 +32,16 @@ export abstract class Comparator {
 
   /** Scores each pair: [B, d], [B, d] → [B]. */
   abstract pairs(a: Tensor, b: Tensor): Tensor;
+
+  /**
+   * Returns rows [B, w] and [N, w], and numbers [N] or null, from which `query` [B, d] and `table` [N, d] get their scores as
+   * products, for training against all rows; null if there are none.
+   *
+   * @param exact false: what depends on the query alone may be left out, which a softmax does not change
+   */
+  products(_query: Tensor, _table: Tensor, _exact = true): ProductForm | null {
+    return null;
+  }
 
   /** Scores every edge against its chunk's negatives: query [B, d], rows [U, d], chunks · n ids of rows → [B, n]. */
   chunks(query: Tensor, rows: Tensor, negatives: Int32Array, chunks: number): Tensor {
@@ -56,6 +85,10 @@ abstract class BuiltinComparator extends Comparator {
 /** a · b */
 export class DotCompare extends BuiltinComparator {
   readonly comparison = 'dot';
+
+  override products(query: Tensor, table: Tensor): ProductForm {
+    return { query, table, bias: null };
+  }
 }
 
 /** −√max(Σ(a − b)², 1e-8) */
@@ -71,6 +104,16 @@ export class L1Compare extends BuiltinComparator {
 /** −Σ(a − b)² */
 export class SquaredL2Compare extends BuiltinComparator {
   readonly comparison = 'squaredL2';
+
+  /** 2 q·e − |e|² − |q|², the last as a further column of products with 1. */
+  override products(query: Tensor, table: Tensor, exact = true): ProductForm {
+    const bias = neg(sum(square(table), 1));
+    const twice = mul(query, 2);
+    if (!exact) return { query: twice, table, bias };
+    const lengths = neg(sum(square(query), 1, { keepDims: true }));
+    const one = toDeviceOf(ones([table.shape[0], 1], { dtype: table.dtype }), table);
+    return { query: concat([twice, lengths], 1), table: concat([table, one], 1), bias };
+  }
 }
 
 /** −Σ|a − b| of complex numbers, real parts first: the distance of RotatE. */
@@ -86,6 +129,10 @@ export class BiasedSquaredL2Compare extends BuiltinComparator {
 /** a · b / (|a| |b|) */
 export class CosineCompare extends BuiltinComparator {
   readonly comparison = 'cosine';
+
+  override products(query: Tensor, table: Tensor): ProductForm {
+    return { query: normalizeRows(query), table: normalizeRows(table), bias: null };
+  }
 }
 
 /** The comparators by their names in a configuration. */

@@ -5,7 +5,14 @@ import { checkSettings } from '../../util/check-settings.js';
 import { expected, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import { checkRecord, checkResult, Registry } from '../../util/registry.js';
-import { type ConfigType, choice, flag, type Settings, type ValuesOf } from '../../util/settings.js';
+import {
+  type ConfigType,
+  choice,
+  flag,
+  fraction,
+  type Settings,
+  type ValuesOf,
+} from '../../util/settings.js';
 import { type ComparatorType, comparators, DotCompare, L2Compare } from './comparator.js';
 import { EdgeDecoder, type EdgeDecoderOptions } from './edge-decoder.js';
 import {
@@ -27,6 +34,9 @@ function checkDecoderOptions(where: string, options: EdgeDecoderOptions): EdgeDe
     inverseEdges: true,
     method: true,
     comparator: true,
+    relationInit: true,
+    entityDropout: true,
+    relationDropout: true,
   });
   return options;
 }
@@ -109,7 +119,10 @@ function decoderType<const N extends string>(
 }
 
 const edgeSettings = (comparator: ComparatorType) => ({
-  inverse_edges: flag(true, 'use a second table of relations to predict sources'),
+  inverse_edges: flag(
+    true,
+    'use a second table of relations to predict sources; false: the first one, by the adjoint operator. DISTMULT and COMPLEX have it with DOT, TRANSE with distances, ROTATE with all but L1; other combinations then predict destinations only',
+  ),
   use_relation_features: flag(
     false,
     'relations from the dataset instead of learnt ones; only false is available',
@@ -120,6 +133,12 @@ const edgeSettings = (comparator: ComparatorType) => ({
     'which corrupted edges a true edge is compared with',
     { aliases: { train: 'CORRUPT_NODE', infer: 'ONLY_POS' } },
   ),
+  entity_dropout: fraction(0, 'fraction of the numbers of entities that training drops, at every use', {
+    ours: true,
+  }),
+  relation_dropout: fraction(0, 'fraction of the numbers of relations that training drops, at every use', {
+    ours: true,
+  }),
   comparator: choice(
     Object.keys(comparators) as ComparatorType[],
     comparator,

@@ -3,8 +3,9 @@
  * relations.
  *
  * rhs is the direction in which destinations are predicted: comparator(operator(src, r), dst). lhs predicts sources:
- * comparator(operator(dst, r'), src) with a second table of relations r' (`inverseEdges`); without relations both
- * directions compare the ends directly. The `method` selects which edges are scored:
+ * comparator(operator(dst, r'), src) with a second table of relations r' (`inverseEdges`), or comparator(adjoint(dst, r),
+ * src) with the same table, where the operator has an adjoint: both directions then give an edge the same score. Without
+ * relations both directions compare the ends directly. The `method` selects which edges are scored:
  *   CORRUPT_NODE  each edge, and the edge with its end replaced by the negatives of its chunk
  *   CORRUPT_REL   each edge, and the edge with its relation replaced by the negative relations of its chunk
  *   POS_AND_NEG   each edge, and n given negative edges
@@ -15,13 +16,17 @@
 
 import { checkSizes, newParameter, type ParameterOptions, randomOf } from '../../nn/factory.js';
 import { Module } from '../../nn/index.js';
+import { fillTensor, type StartValues } from '../../nn/start-values.js';
 import { fromTypedArray, gatherRows, reshape, type Tensor, where } from '../../tensor/index.js';
 import { toDeviceOf } from '../../tensor/move.js';
+import { defaultRandom } from '../../tensor/random.js';
 import { checkInteger, expected, ShapeError, StateError, ValueError } from '../../util/errors.js';
+import type { Random } from '../../util/philox.js';
 import type { NegativeMask } from '../ops/index.js';
 import type { Comparator } from './comparator.js';
 import { corruptedRelations } from './corrupt-relations.js';
 import type { RelationOperator } from './relation-operator.js';
+import { StepDropout } from './step-dropout.js';
 
 export const decoderMethods = ['CORRUPT_NODE', 'CORRUPT_REL', 'POS_AND_NEG', 'ONLY_POS'] as const;
 export type DecoderMethod = (typeof decoderMethods)[number];
@@ -31,12 +36,17 @@ export interface EdgeDecoderOptions extends ParameterOptions {
   readonly dim: number;
   /** Number of relations; 0 (the default) if edges have none. */
   readonly numRelations?: number;
-  /** A second table of relations for the direction that predicts sources (default true). */
+  /** A second table of relations for the direction that predicts sources (default true); false: the operator's adjoint. */
   readonly inverseEdges?: boolean;
   /** Selects the scored edges (default CORRUPT_NODE). */
   readonly method?: DecoderMethod;
   /** Compares two rows; the default depends on the decoder. */
   readonly comparator?: Comparator;
+  /** Initial values of the relations (default: those of the operator). */
+  readonly relationInit?: StartValues;
+  /** Probability of dropping an element of an entity's or a relation's row in training (default 0). */
+  readonly entityDropout?: number;
+  readonly relationDropout?: number;
 }
 
 /** The inputs of a decoder for a batch. */
@@ -58,6 +68,8 @@ export interface DecoderInput {
   readonly dstMask?: NegativeMask | null;
   /** Weights of the edges in the loss, for losses that weigh them (`LossFunction.weighsEdges`). */
   readonly weights?: Float32Array | null;
+  /** Dropout of the decoder in training; null, as in evaluation: none. */
+  readonly dropout?: InputDropout | null;
   /** CORRUPT_REL: chunks · n relations. */
   readonly relationNegatives?: Int32Array | null;
   /** POS_AND_NEG: n edges for each edge, those of the first edge first. */
@@ -66,6 +78,18 @@ export interface DecoderInput {
     readonly dst: Int32Array;
     readonly relations: Int32Array | null;
   } | null;
+}
+
+/** Dropout in training, with the numbers of edges and nodes by which masks are drawn. */
+export interface InputDropout {
+  /** The generator of the step. */
+  readonly random: Random;
+  /** The number of each edge in the batch of all workers, [B]. */
+  readonly edgeIds: Int32Array;
+  /** The nodes of the edges' ends, [B], and of the rows, [U]. */
+  readonly srcIds: Int32Array;
+  readonly dstIds: Int32Array;
+  readonly rowIds: Int32Array;
 }
 
 /** Scores by direction: [B] and [B, n]; null if there are none. */
@@ -83,6 +107,8 @@ export interface Side {
   readonly direction: Direction;
   readonly query: Tensor;
   readonly target: Tensor;
+  /** The rows of which negatives are some; default: those of the input. */
+  readonly rows?: Tensor;
   readonly negatives: Int32Array | null;
   readonly mask: NegativeMask | null;
 }
@@ -96,6 +122,8 @@ export abstract class EdgeDecoder extends Module {
   /** Relation embeddings [numRelations, w]; gradients are sparse rows. */
   readonly relations: Tensor | null;
   readonly inverseRelations: Tensor | null;
+  readonly entityDropout: number;
+  readonly relationDropout: number;
 
   constructor(operator: RelationOperator, comparator: Comparator, options: EdgeDecoderOptions) {
     super();
@@ -105,14 +133,23 @@ export abstract class EdgeDecoder extends Module {
     checkInteger(where, 'numRelations', numRelations);
     if (!decoderMethods.includes(method))
       throw new ValueError(expected(where, `one of ${decoderMethods.join(', ')}`, 'method', method));
+    const { entityDropout = 0, relationDropout = 0 } = options;
+    for (const [name, p] of Object.entries({ entityDropout, relationDropout }))
+      if (!(p >= 0 && p < 1))
+        throw new ValueError(expected(where, 'a number from 0 up to, not including, 1', name, p));
+    this.entityDropout = entityDropout;
+    this.relationDropout = relationDropout;
     this.operator = operator;
     this.comparator = comparator;
     this.dim = dim;
     this.numRelations = numRelations;
     this.method = method;
+    const { relationInit, random = defaultRandom() } = options;
     const table = (): Tensor =>
       newParameter([numRelations, operator.relationWidth(dim)], options, (t) =>
-        operator.initialize(t, randomOf(options)),
+        relationInit === undefined
+          ? operator.initialize(t, randomOf(options))
+          : fillTensor(t, relationInit, random),
       );
     this.relations = numRelations > 0 ? table() : null;
     this.inverseRelations = numRelations > 0 && inverseEdges ? table() : null;
@@ -120,7 +157,36 @@ export abstract class EdgeDecoder extends Module {
 
   /** Whether sources are predicted too. */
   get bothDirections(): boolean {
-    return this.relations === null || this.inverseRelations !== null;
+    return this.relations === null || this.inverseRelations !== null || this.usesAdjoint;
+  }
+
+  /** Whether sources are predicted with the table of the other direction. */
+  get usesAdjoint(): boolean {
+    const single = this.relations !== null && this.inverseRelations === null;
+    return single && this.operator.hasAdjoint(this.comparator);
+  }
+
+  /** The directions that `forward` scores. With the adjoint, edges have one score: only replaced ends differ. */
+  get scoredDirections(): readonly Direction[] {
+    const isSame = this.usesAdjoint && this.method !== 'CORRUPT_NODE';
+    return this.bothDirections && !isSame ? ['rhs', 'lhs'] : ['rhs'];
+  }
+
+  /**
+   * Returns the rows to compare with the ends that are predicted, for given ends embs [B, d] and a direction.
+   *
+   * @param drop applied to the relations' rows
+   */
+  query(
+    embs: Tensor,
+    relations: Int32Array | null,
+    direction: Direction,
+    drop: (relations: Tensor) => Tensor = (rows) => rows,
+  ): Tensor {
+    const back = direction === 'lhs' && this.usesAdjoint;
+    const rows = this.relationRows(relations, back ? 'rhs' : direction);
+    if (rows === null) return this.operator.apply(embs, null);
+    return back ? this.operator.adjoint(embs, drop(rows)) : this.operator.apply(embs, drop(rows));
   }
 
   /** Returns the rows of relations in a direction; null without relations. */
@@ -134,37 +200,46 @@ export abstract class EdgeDecoder extends Module {
 
   /** Returns, for edges from src to dst, the query and the target row in each direction. */
   sides(input: DecoderInput): Side[] {
-    const { src, dst, relations } = input;
+    const { src, dst } = input;
     if (src.rank !== 2 || src.shape[1] !== this.dim || dst.shape.join() !== src.shape.join()) {
       const want = `two tensors of shape [B, ${this.dim}]`;
       throw new ShapeError(
         expected(this.constructor.name, want, 'src, dst', `[${src.shape}], [${dst.shape}]`),
       );
     }
-    const sides: Side[] = [
-      {
-        direction: 'rhs',
-        query: this.operator.apply(src, this.relationRows(relations)),
-        target: dst,
-        negatives: input.dstNegatives ?? null,
-        mask: input.dstMask ?? null,
-      },
-    ];
-    if (this.bothDirections) {
-      sides.push({
-        direction: 'lhs',
-        query: this.operator.apply(dst, this.relationRows(relations, 'lhs')),
-        target: src,
-        negatives: input.srcNegatives ?? null,
-        mask: input.srcMask ?? null,
-      });
-    }
+    const drop = input.dropout ?? null;
+    const rhs = { negatives: input.dstNegatives ?? null, mask: input.dstMask ?? null };
+    const lhs = { negatives: input.srcNegatives ?? null, mask: input.srcMask ?? null };
+    const sides = [{ ...this.#compared('rhs', src, dst, input, drop?.dstIds), ...rhs }];
+    if (this.bothDirections) sides.push({ ...this.#compared('lhs', dst, src, input, drop?.srcIds), ...lhs });
     return sides;
+  }
+
+  /** Returns what a direction compares, with dropped elements in training. */
+  #compared(
+    direction: Direction,
+    given: Tensor,
+    target: Tensor,
+    { relations, rows, dropout = null }: DecoderInput,
+    targetIds?: Int32Array,
+  ): Pick<Side, 'direction' | 'query' | 'target' | 'rows'> {
+    if (dropout === null) return { direction, query: this.query(given, relations, direction), target };
+    const step = new StepDropout(this, dropout.random);
+    const { edgeIds, rowIds } = dropout;
+    const own = step.rows(given, 'given', direction, edgeIds);
+    return {
+      direction,
+      query: this.query(own, relations, direction, (r) => step.rows(r, 'relation', direction, edgeIds)),
+      target: step.rows(target, 'candidate', direction, targetIds),
+      rows: step.rows(rows, 'candidate', direction, rowIds),
+    };
   }
 
   /** @param maskedScore the score of a masked negative, chosen by the loss (`LossFunction.maskedScore`) */
   forward(input: DecoderInput, maskedScore = -1e9): EdgeScores {
-    const scored = this.sides(input).map((side) => ({
+    const directions = this.scoredDirections;
+    const sides = this.sides(input).filter(({ direction }) => directions.includes(direction));
+    const scored = sides.map((side) => ({
       pos: this.comparator.pairs(side.query, side.target),
       neg: this.#negatives(input, side, maskedScore),
     }));
@@ -182,7 +257,8 @@ export abstract class EdgeDecoder extends Module {
 
   #corruptedNodes(input: DecoderInput, side: Side, maskedScore: number): Tensor | null {
     if (side.negatives === null) return null;
-    const scores = this.comparator.chunks(side.query, input.rows, side.negatives, input.chunks ?? 1);
+    const rows = side.rows ?? input.rows;
+    const scores = this.comparator.chunks(side.query, rows, side.negatives, input.chunks ?? 1);
     if (side.mask === null || side.mask.positions.length === 0) return scores;
     const [edges, n] = scores.shape;
     const hidden = new Uint8Array(edges * n);

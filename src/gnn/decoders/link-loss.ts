@@ -18,12 +18,15 @@ export function linkLoss(decoder: EdgeDecoder, input: DecoderInput, loss: LossFu
     if (whole !== null) return whole;
     const sides = decoder
       .sides(input)
-      .flatMap(({ query, target, negatives, mask }) =>
-        negatives === null ? [] : [{ query, target, negatives, mask }],
+      .flatMap(({ query, target, rows = input.rows, negatives, mask }) =>
+        negatives === null ? [] : [{ query, target, rows, negatives, mask }],
       );
     if (sides.length > 0) {
       const reduction = loss.reduction === 'SUM' ? 'sum' : 'mean';
-      return chunkedSoftmaxLossSides(input.rows, input.chunks ?? 1, sides, { reduction });
+      const lossOf = (rows: Tensor, some: typeof sides): Tensor =>
+        chunkedSoftmaxLossSides(rows, input.chunks ?? 1, some, { reduction });
+      if (sides.every(({ rows }) => rows === input.rows)) return lossOf(input.rows, sides);
+      return sides.map((side) => lossOf(side.rows, [side])).reduce((a, b) => add(a, b));
     }
   }
   const { rhsPos, rhsNeg, lhsPos, lhsNeg } = decoder.forward(input, loss.maskedScore);
@@ -52,29 +55,38 @@ function weightsOf({ weights = null }: DecoderInput, loss: LossFunction, scores:
 function edgeLoss(decoder: EdgeDecoder, input: DecoderInput, loss: LossFunction): Tensor | null {
   const ends = endsOf(input);
   const operator = operatorOf(decoder);
-  if (ends === null || operator === null) return null;
+  if (ends === null || operator === null || input.dropout) return null;
   const { src, dst } = ends;
-  const { relations, inverseRelations } = decoder;
+  const { relations } = decoder;
+  const back = decoder.usesAdjoint
+    ? { operator: adjointOf[operator], table: relations }
+    : { table: decoder.inverseRelations };
   const sides: EdgeSide[] = [];
   const push = (side: Omit<EdgeSide, 'negatives'>, negatives: Int32Array | null | undefined): void => {
     if (negatives) sides.push({ ...side, negatives });
   };
   push({ sources: src, targets: dst, table: relations, mask: input.dstMask ?? null }, input.dstNegatives);
   if (decoder.bothDirections)
-    push(
-      { sources: dst, targets: src, table: inverseRelations, mask: input.srcMask ?? null },
-      input.srcNegatives,
-    );
+    push({ sources: dst, targets: src, ...back, mask: input.srcMask ?? null }, input.srcNegatives);
   if (sides.length === 0) return null;
   const reduction = loss.reduction === 'SUM' ? 'sum' : 'mean';
   const ids = operator === 'none' ? null : input.relations;
   return edgeSoftmaxLoss(input.rows, operator, ids, input.chunks ?? 1, sides, { reduction });
 }
 
+/** The operation of the queries for sources that use the same table of relations. */
+const adjointOf = {
+  none: 'none',
+  hadamard: 'hadamard',
+  complex: 'conjugate',
+  conjugate: 'complex',
+} as const satisfies Record<RelationOp, RelationOp>;
+
 /** Returns the kernels' name of the decoder's relation operator; null for a custom one. */
 function operatorOf(decoder: EdgeDecoder): RelationOp | null {
-  const { sides, relationRows } = EdgeDecoder.prototype;
-  if (decoder.sides !== sides || decoder.relationRows !== relationRows) return null;
+  const { sides, relationRows, query } = EdgeDecoder.prototype;
+  if (decoder.sides !== sides || decoder.relationRows !== relationRows || decoder.query !== query)
+    return null;
   const kind = decoder.operator.constructor;
   const plain = kind === HadamardOperator || kind === ComplexHadamardOperator;
   if (kind === NoOp || (plain && decoder.relations === null)) return 'none';

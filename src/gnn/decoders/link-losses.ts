@@ -29,12 +29,18 @@ export type LossReduction = 'SUM' | 'MEAN';
 export interface LossFunctionOptions {
   /** Reduction over edges (default SUM). */
   readonly reduction?: LossReduction;
+  /**
+   * Label smoothing ε (default 0) of training against all entities: of the labels of a query's candidates, 1 for answers and
+   * 0 for others, the fraction ε is taken from the answers and distributed over all candidates.
+   */
+  readonly labelSmoothing?: number;
 }
 
 type Elementwise = (prediction: Tensor, target: Tensor, options: { reduction: 'sum' | 'mean' }) => Tensor;
 
 export abstract class LossFunction {
   readonly reduction: LossReduction;
+  readonly labelSmoothing: number;
   /** The score of a masked negative, which adds nothing to the loss. */
   readonly maskedScore: number = -1e9;
 
@@ -43,6 +49,12 @@ export abstract class LossFunction {
     if (reduction !== 'SUM' && reduction !== 'MEAN')
       throw new ValueError(expected(new.target.name, 'SUM or MEAN', 'reduction', reduction));
     this.reduction = reduction;
+    const { labelSmoothing = 0 } = options;
+    if (!(labelSmoothing >= 0 && labelSmoothing < 1)) {
+      const want = 'a number from 0 up to, not including, 1';
+      throw new ValueError(expected(new.target.name, want, 'labelSmoothing', labelSmoothing));
+    }
+    this.labelSmoothing = labelSmoothing;
   }
 
   /** Whether edges are weighted, so that `forward` is given their weights. */
@@ -117,7 +129,7 @@ export class RankingLoss extends LossFunction {
 
   constructor(options: RankingLossOptions = {}) {
     super(options);
-    checkOptionNames('RankingLoss', options, { reduction: true, margin: true });
+    checkOptionNames('RankingLoss', options, { reduction: true, labelSmoothing: true, margin: true });
     this.margin = checkNumber('RankingLoss', 'margin', options.margin ?? 0.1);
   }
 
@@ -175,7 +187,9 @@ abstract class LogisticLoss extends ElementLoss {
   constructor(options: LogisticLossOptions = {}) {
     super(options);
     const where = new.target.name;
-    checkOptionNames(where, options, { reduction: true, offset: true, negatives: true });
+    checkOptionNames(where, options, {
+      ...{ reduction: true, labelSmoothing: true, offset: true, negatives: true },
+    });
     this.offset = checkNumber(where, 'offset', options.offset ?? 0);
     this.negatives = options.negatives ?? 'SUM';
     if (this.negatives !== 'SUM' && this.negatives !== 'MEAN')

@@ -3,7 +3,15 @@ import { checkSettings } from '../../util/check-settings.js';
 import { expected, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import { checkRecord, checkResult, Registry } from '../../util/registry.js';
-import { type ConfigType, choice, flag, number, type Settings, type ValuesOf } from '../../util/settings.js';
+import {
+  type ConfigType,
+  choice,
+  flag,
+  fraction,
+  number,
+  type Settings,
+  type ValuesOf,
+} from '../../util/settings.js';
 import {
   BCEAfterSigmoidLoss,
   BCEWithLogitsLoss,
@@ -30,9 +38,21 @@ const lossType = <const N extends string, S extends Settings>(record: LossType<N
   record;
 
 /** The options of all built-in losses. */
-export type LinkLossOptions = RankingLossOptions & LogisticLossOptions & SelfAdversarialLossOptions;
+export type LinkLossOptions = Omit<
+  RankingLossOptions & LogisticLossOptions & SelfAdversarialLossOptions,
+  'labelSmoothing'
+> & { readonly label_smoothing?: number };
 
 const plainSettings = { reduction: choice(['SUM', 'MEAN'], 'SUM', 'over the rows of a batch') };
+
+const smoothedSettings = {
+  ...plainSettings,
+  label_smoothing: fraction(
+    0,
+    'training.form ONE_VS_ALL and K_VS_ALL: fraction of the labels of answers that is distributed over all candidates; K_VS_ALL has the form of LibKGE',
+    { ours: true },
+  ),
+};
 
 const plainLoss = <const N extends string>(
   name: N,
@@ -40,12 +60,13 @@ const plainLoss = <const N extends string>(
   more: { readonly forClasses?: boolean; readonly aliases?: readonly string[] } = {},
 ) =>
   lossType({
-    ...{ name, settings: plainSettings, forClasses: true, ...more },
-    make: ({ reduction = 'SUM' }) => new Loss({ reduction }),
+    ...{ name, settings: smoothedSettings, forClasses: true, ...more },
+    make: ({ reduction = 'SUM', label_smoothing: labelSmoothing = 0 }) =>
+      new Loss({ reduction, labelSmoothing }),
   });
 
 const logisticSettings = {
-  ...plainSettings,
+  ...smoothedSettings,
   offset: number(0, 'added to the scores of edges; distances need one above 0', { ours: true }),
   negatives: choice(
     ['SUM', 'MEAN'],
@@ -63,8 +84,8 @@ const logisticLoss = <const N extends string>(
 ) =>
   lossType({
     ...{ name, settings: logisticSettings, forClasses: true },
-    make: ({ reduction = 'SUM', offset = 0, negatives = 'SUM' }) =>
-      new Loss({ reduction, offset, negatives }),
+    make: ({ reduction = 'SUM', label_smoothing: labelSmoothing = 0, offset = 0, negatives = 'SUM' }) =>
+      new Loss({ reduction, labelSmoothing, offset, negatives }),
   });
 
 /** All built-in losses. */

@@ -3,7 +3,7 @@
  */
 import { init } from '../../nn/index.js';
 import { add, concat, cos, mul, sin, sub, type Tensor } from '../../tensor/index.js';
-import { expected, ValueError } from '../../util/errors.js';
+import { expected, StateError, ValueError } from '../../util/errors.js';
 import type { Random } from '../../util/philox.js';
 import { complexProduct } from '../ops/index.js';
 import type { Comparator } from './comparator.js';
@@ -11,6 +11,9 @@ import type { Comparator } from './comparator.js';
 export abstract class RelationOperator {
   /** Whether rows are complex numbers, real parts first: their width is even. */
   readonly isComplex: boolean = false;
+
+  /** Whether relations are angles, which have no size to penalise. */
+  readonly relationsAreAngles: boolean = false;
 
   /** Applies the relations' rows [B, w] to embs [B, d]; without relations returns embs. */
   abstract apply(embs: Tensor, rels: Tensor | null): Tensor;
@@ -22,6 +25,21 @@ export abstract class RelationOperator {
 
   /** Fills a table of relations [R, w] with its initial values: by default the identity of the operator. */
   abstract initialize(relations: Tensor, options: { readonly random?: Random }): void;
+
+  /** Whether `adjoint` has queries for this comparator; false for operators without them. */
+  hasAdjoint(_comparator: Comparator): boolean {
+    return false;
+  }
+
+  /**
+   * Returns rows q [B, d] with comparator(q, src) = comparator(apply(src, r), dst) for every src, so that sources are
+   * predicted without a second table of relations.
+   */
+  adjoint(_dst: Tensor, _rels: Tensor): Tensor {
+    throw new StateError(
+      `${this.constructor.name}: expected an operator with adjoint(dst, rels), got one without. Add the method, or use inverseEdges: true.`,
+    );
+  }
 
   /**
    * Returns rows q [B, w] with comparator(apply(src, r), dst) = comparator(q, r) for every relation r, so that many
@@ -40,6 +58,15 @@ export class HadamardOperator extends RelationOperator {
 
   initialize(relations: Tensor): void {
     init.ones(relations);
+  }
+
+  override hasAdjoint(comparator: Comparator): boolean {
+    return comparator.comparison === 'dot' && this.apply === HadamardOperator.prototype.apply;
+  }
+
+  /** r ∘ dst */
+  override adjoint(dst: Tensor, rels: Tensor): Tensor {
+    return mul(dst, rels);
   }
 
   override relationQuery(src: Tensor, dst: Tensor, comparator: Comparator): Tensor | null {
@@ -66,6 +93,15 @@ export class ComplexHadamardOperator extends RelationOperator {
     for (let r = 0; r < rows; r++) values.fill(1, r * width, r * width + width / 2);
   }
 
+  override hasAdjoint(comparator: Comparator): boolean {
+    return comparator.comparison === 'dot' && this.apply === ComplexHadamardOperator.prototype.apply;
+  }
+
+  /** conj(r) · dst */
+  override adjoint(dst: Tensor, rels: Tensor): Tensor {
+    return complexProduct(dst, rels, { conjugate: true });
+  }
+
   override relationQuery(src: Tensor, dst: Tensor, comparator: Comparator): Tensor | null {
     return comparator.comparison === 'dot' ? complexProduct(dst, src, { conjugate: true }) : null;
   }
@@ -81,11 +117,20 @@ export class TranslationOperator extends RelationOperator {
     init.zeros(relations);
   }
 
+  /** Distances only: a dot product with r + src also depends on r · dst. */
+  override hasAdjoint({ comparison }: Comparator): boolean {
+    return isDistance(comparison) && this.apply === TranslationOperator.prototype.apply;
+  }
+
+  /** dst − r */
+  override adjoint(dst: Tensor, rels: Tensor): Tensor {
+    return sub(dst, rels);
+  }
+
   override relationQuery(src: Tensor, dst: Tensor, comparator: Comparator): Tensor | null {
     // Distances do not change when both rows are shifted.
     const { comparison } = comparator;
-    const isDistance = comparison !== null && ['l2', 'l1', 'squaredL2', 'modulus'].includes(comparison);
-    return isDistance ? sub(dst, src) : null;
+    return isDistance(comparison) ? sub(dst, src) : null;
   }
 }
 
@@ -95,9 +140,21 @@ export class TranslationOperator extends RelationOperator {
  */
 export class RotationOperator extends RelationOperator {
   override readonly isComplex = true;
+  override readonly relationsAreAngles = true;
 
   apply(embs: Tensor, rels: Tensor | null): Tensor {
-    return rels === null ? embs : complexProduct(embs, concat([cos(rels), sin(rels)], 1));
+    return rels === null ? embs : complexProduct(embs, rotation(rels));
+  }
+
+  /** A rotation keeps dot products, Euclidean distances and moduli, but not Manhattan distances of components. */
+  override hasAdjoint({ comparison }: Comparator): boolean {
+    const kept = ['dot', 'cosine', 'l2', 'squaredL2', 'modulus'].includes(comparison ?? '');
+    return kept && this.apply === RotationOperator.prototype.apply;
+  }
+
+  /** dst · exp(−i r) */
+  override adjoint(dst: Tensor, rels: Tensor): Tensor {
+    return complexProduct(dst, rotation(rels), { conjugate: true });
   }
 
   override relationWidth(dim: number): number {
@@ -109,16 +166,32 @@ export class RotationOperator extends RelationOperator {
   }
 }
 
+/** exp(i r), real parts first. */
+function rotation(angles: Tensor): Tensor {
+  return concat([cos(angles), sin(angles)], 1);
+}
+
 /** e, whatever the relation. */
 export class NoOp extends RelationOperator {
   apply(embs: Tensor, _rels: Tensor | null): Tensor {
     return embs;
   }
 
+  override hasAdjoint({ comparison }: Comparator): boolean {
+    return comparison !== null && this.apply === NoOp.prototype.apply;
+  }
+
+  override adjoint(dst: Tensor, _rels: Tensor): Tensor {
+    return dst;
+  }
+
   initialize(relations: Tensor): void {
     init.zeros(relations);
   }
 }
+
+const isDistance = (comparison: Comparator['comparison']): boolean =>
+  comparison !== null && ['l2', 'l1', 'squaredL2', 'modulus'].includes(comparison);
 
 function evenWidth(where: string, dim: number): number {
   if (dim % 2 !== 0)

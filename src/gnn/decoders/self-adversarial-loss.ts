@@ -25,7 +25,13 @@ export class SelfAdversarialLoss extends LossFunction {
   constructor(options: SelfAdversarialLossOptions = {}) {
     super(options);
     const where = 'SelfAdversarialLoss';
-    checkOptionNames(where, options, { reduction: true, offset: true, temperature: true, subsampling: true });
+    checkOptionNames(where, options, {
+      reduction: true,
+      labelSmoothing: true,
+      offset: true,
+      temperature: true,
+      subsampling: true,
+    });
     this.offset = checkNumber(where, 'offset', options.offset ?? 9);
     this.temperature = checkNumber(where, 'temperature', options.temperature ?? 1, 0);
     this.weighsEdges = options.subsampling === true;

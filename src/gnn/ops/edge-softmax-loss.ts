@@ -23,6 +23,8 @@ export interface EdgeSide {
   /** B row numbers of the sources. */
   readonly sources: Int32Array;
   readonly targets: Int32Array;
+  /** The operator of this direction; default: that of the call. */
+  readonly operator?: RelationOp;
   /** Relation embeddings [R, d]; null if the operator is 'none'. */
   readonly table: Tensor | null;
   /** chunks · n row numbers, those of the first chunk first. */
@@ -31,6 +33,7 @@ export interface EdgeSide {
 }
 
 interface Lists {
+  readonly op: number;
   readonly sources: Int32Array;
   readonly targets: Int32Array;
   readonly negatives: Int32Array;
@@ -38,7 +41,6 @@ interface Lists {
 }
 
 interface Attributes {
-  readonly op: number;
   readonly sides: readonly Lists[];
   readonly relations: Int32Array | null;
   readonly chunks: number;
@@ -111,7 +113,7 @@ function run(
   needs: readonly boolean[] | null,
   total: Tensor,
 ): Gradients | null {
-  const { op, sides, relations, chunks, mean } = attributes;
+  const { sides, relations, chunks, mean } = attributes;
   const [rows, ...tables] = inputs;
   const [rowCount, width] = rows.shape;
   const edges = sides[0].sources.length;
@@ -124,7 +126,7 @@ function run(
     needs?.[1 + i] ? Tensor.allocate(rows.dtype, [edges, width]) : null,
   );
   let at = 0;
-  for (const [i, { sources, targets, negatives, mask }] of sides.entries()) {
+  for (const [i, { op, sources, targets, negatives, mask }] of sides.entries()) {
     kernels().edgeSoftmaxLoss({
       op,
       rows: pack(rows),
@@ -173,6 +175,7 @@ function idsAsRead(sides: readonly Lists[], count: number): Int32Array {
  * Returns the loss of all edges in one or more directions.
  *
  * @param rows embeddings of the batch's nodes, [U, d]
+ * @param operator applies relations in all directions that do not name another; 'none' is for all of them
  * @param relations the relation of each edge; null if the operator is 'none'
  */
 export function edgeSoftmaxLoss(
@@ -192,9 +195,10 @@ export function edgeSoftmaxLoss(
   // A copy: backward may run again after the caller has changed its arrays, and kernels trust ids checked once.
   const ends = (name: string, ids: Int32Array): Int32Array =>
     checkEnds(where, name, ids, edges, rows.shape[0]);
-  const lists = sides.map(({ sources, targets, negatives, mask }) => {
+  const lists = sides.map(({ operator: own = operator, sources, targets, negatives, mask }) => {
     const others = checkNegatives(where, rows, negatives, chunks).slice();
     return {
+      op: relationCode[own],
       sources: ends('sources', sources),
       targets: ends('targets', targets),
       negatives: others,
@@ -204,9 +208,7 @@ export function edgeSoftmaxLoss(
   const fewest = Math.min(...tables.map((table) => table.shape[0]));
   const own =
     operator === 'none' ? null : checkEnds(where, 'relations', relations ?? new Int32Array(0), edges, fewest);
-  const op = relationCode[operator];
   return edgeSoftmaxLossOp([rows, ...tables], {
-    op,
     sides: lists,
     relations: own,
     chunks,
@@ -222,7 +224,9 @@ function checkTables(
   sides: readonly EdgeSide[],
 ): Tensor[] {
   const width = rows.shape[1];
-  if (operator === 'complex' && width % 2 !== 0)
+  const operators = [operator, ...sides.map((side) => side.operator ?? operator)];
+  const complex = operators.includes('complex') || operators.includes('conjugate');
+  if (complex && width % 2 !== 0)
     throw new ShapeError(expected(where, 'an even width (real parts, imaginary parts)', 'rows', width));
   return sides.map(({ table }) => {
     if (table === null) throw new ShapeError(expected(where, `[R, ${width}]`, 'table', 'none'));

@@ -30,3 +30,17 @@ export function checkIdLists(
   // A copy: backward may run again after the caller has changed its arrays, and kernels trust ids checked once.
   return { offsets: offsets.slice(), ids: checkIds(where, `${name}.ids`, ids, limit).slice() };
 }
+
+/** Returns the lists of several batches as those of one. */
+export function joinIdLists(lists: readonly IdLists[]): IdLists {
+  if (lists.length === 1) return lists[0];
+  const offsets = new Int32Array(lists.reduce((sum, list) => sum + list.offsets.length - 1, 1));
+  const ids = new Int32Array(lists.reduce((sum, list) => sum + list.ids.length, 0));
+  let [row, at] = [0, 0];
+  for (const list of lists) {
+    ids.set(list.ids, at);
+    for (let i = 1; i < list.offsets.length; i++) offsets[++row] = at + list.offsets[i];
+    at += list.ids.length;
+  }
+  return { offsets, ids };
+}

@@ -11,7 +11,8 @@ export const edgeSoftmaxLossTwins = {
     const source = copyRows(rows, sources, edges, width);
     const relation = table === null || relations === null ? null : copyRows(table, relations, edges, width);
     const query = source.slice();
-    if (relation !== null) product(op, source, relation, query, width, 1);
+    const adjoint = relationOps[op] === 'conjugate';
+    if (relation !== null) product(op, source, relation, query, width, adjoint ? -1 : 1);
     const gQuery = gRead === null ? null : like(rows, edges * width);
     const gNegatives = gRead?.subarray(2 * edges * width, (2 * edges + chunks * n) * width).fill(0) ?? null;
     scoreTwins.chunkedSoftmaxLoss({
@@ -34,8 +35,10 @@ export const edgeSoftmaxLossTwins = {
     });
     if (gQuery === null || gRead === null) return;
     if (relation === null) gRead.set(gQuery);
-    else product(op, gQuery, relation, gRead, width, -1);
-    if (gRelations !== null) product(op, gQuery, source, gRelations, width, -1);
+    else product(op, gQuery, relation, gRead, width, adjoint ? 1 : -1);
+    if (gRelations === null) return;
+    if (adjoint) product(op, source, gQuery, gRelations, width, -1);
+    else product(op, gQuery, source, gRelations, width, -1);
   },
 } satisfies Partial<Kernels>;
 

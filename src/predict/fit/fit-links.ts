@@ -111,7 +111,7 @@ function chosenKeys({
   return {
     ...{ ...decoder, ...stopping },
     'model.encoder.layers[0][0].output_dim': 100,
-    'model.regularizer': { type: 'N3', coef: 0.01 },
+    'model.regularizer': { type: 'N3', coef: 0.005 },
     'model.dense_optimizer': adam,
     'model.sparse_optimizer': adam,
     'training.batch_size': Math.min(1000, Math.max(50, Math.ceil(numTrain / 100))),

@@ -12,7 +12,9 @@ interface DeviceKeys {
     readonly embeddings: { readonly type: string; readonly options: { readonly dtype: string } };
     readonly features: { readonly type: string };
   };
-  readonly model: Readonly<Pick<SkeinConfig['model'], 'decoder' | 'dense_optimizer' | 'sparse_optimizer'>> & {
+  readonly model: Readonly<
+    Pick<SkeinConfig['model'], 'decoder' | 'dense_optimizer' | 'relation_prediction' | 'sparse_optimizer'>
+  > & {
     readonly encoder: { readonly layers: readonly (readonly { readonly type: string }[])[] };
   };
   readonly training: { readonly form: SkeinConfig['training']['form'] };
@@ -69,6 +71,20 @@ export function deviceLimits({ storage, model, training, distributed }: DeviceKe
         got: String(options[key]),
         advice: 'The GPU has no kernel for it.',
       });
+  found.push(...objectiveLimits({ model, training }));
+  if (distributed !== null)
+    found.push({
+      key: 'distributed',
+      expected: 'nothing',
+      got: 'a section',
+      advice: 'Several workers compute on the cpu only.',
+    });
+  return found;
+}
+
+/** Returns the settings of the decoder and of the objective that the device does not support. */
+function objectiveLimits({ model, training }: Pick<DeviceKeys, 'model' | 'training'>): DeviceLimit[] {
+  const found: DeviceLimit[] = [];
   const { decoder } = model;
   if (decoder.type !== 'NODE' && decoder.options.comparator === 'MODULUS')
     found.push({
@@ -84,12 +100,12 @@ export function deviceLimits({ storage, model, training, distributed }: DeviceKe
       got: training.form,
       advice: 'Queries are compared with all nodes on the cpu only; use device_type: cpu.',
     });
-  if (distributed !== null)
+  if (model.relation_prediction.weight > 0)
     found.push({
-      key: 'distributed',
-      expected: 'nothing',
-      got: 'a section',
-      advice: 'Several workers compute on the cpu only.',
+      key: 'model.relation_prediction.weight',
+      expected: '0',
+      got: String(model.relation_prediction.weight),
+      advice: 'Relations are predicted on the cpu only; use device_type: cpu.',
     });
   return found;
 }

@@ -6,6 +6,7 @@ import { checkDecoder } from './check-decoder.js';
 import { checkDevice } from './check-device.js';
 import { checkForm } from './check-form.js';
 import { checkEncoder } from './check-layers.js';
+import { checkObjective } from './check-objective.js';
 import type { PartitionBufferConfig, SkeinConfig } from './types.js';
 
 /** Returns all problems. `statedWidth` is the embedding_dim in the file, or -1 if there is none. */
@@ -19,6 +20,7 @@ export function checkConfig(config: SkeinConfig, statedWidth: number): ConfigPro
     ...checkDevice(config),
     ...checkTraining(config),
     ...checkForm(config),
+    ...checkObjective(config),
   ];
 }
 
@@ -87,20 +89,7 @@ function checkTask({ model, training, evaluation }: SkeinConfig): ConfigProblem[
 
 function checkModel({ model }: SkeinConfig, statedWidth: number): ConfigProblem[] {
   const problems: ConfigProblem[] = [];
-  const { encoder, regularizer } = model;
-  if (regularizer.type === 'NONE' && regularizer.coef > 0)
-    problems.push(
-      problem(
-        'model.regularizer.type',
-        'NORM or N3 with a coef',
-        'NONE',
-        'Set the type, or remove the coef.',
-      ),
-    );
-  if (regularizer.type !== 'NONE' && regularizer.coef === 0)
-    problems.push(
-      problem('model.regularizer.coef', 'a number above 0', 0, 'Write for example coef: 1.0e-6.'),
-    );
+  const { encoder } = model;
   if (model.dense_optimizer.type === 'ROW_ADAGRAD') {
     const advice =
       'It has one sum per row of the node table; use it as model.sparse_optimizer, and ADAGRAD here.';

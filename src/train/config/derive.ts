@@ -103,8 +103,11 @@ function deriveModel({ model, training }: ParsedConfig, { given, warn }: DeriveC
         : model.decoder,
     loss:
       nodes && !given.has('model.loss.type')
-        ? { type: 'CROSS_ENTROPY', options: { reduction: model.loss.options.reduction } }
+        ? { type: 'CROSS_ENTROPY', options: { reduction: model.loss.options.reduction, label_smoothing: 0 } }
         : model.loss,
+    regularizer: given.has('model.regularizer.relation_coef')
+      ? model.regularizer
+      : { ...model.regularizer, relation_coef: model.regularizer.coef },
     // As in Marius, the node table uses the dense learning rate if no sparse optimiser is given.
     sparse_optimizer: given.has('model.sparse_optimizer')
       ? sparse

@@ -3,7 +3,7 @@
  * gives a reason; keys marked `ours` are extensions.
  */
 import { convRegistry } from '../../gnn/conv/conv-registry.js';
-import { decoderRegistry } from '../../gnn/decoders/decoders.js';
+import { decoderRegistry, type decoderTypes } from '../../gnn/decoders/decoders.js';
 import { lossRegistry } from '../../gnn/decoders/loss-types.js';
 import { activationTypes } from '../../nn/activation.js';
 import { initTypes } from '../../nn/start-values.js';
@@ -134,9 +134,29 @@ const encoder = () =>
     }),
   });
 
+const relationInit = () =>
+  field(
+    variants({ DEFAULT: {}, ...typeShapes(initTypes) }, { type: 'DEFAULT' }),
+    { type: 'DEFAULT' },
+    {
+      doc: 'initial values of the relations; DEFAULT: those of the decoder (1; TRANSE 0; ROTATE random angles)',
+      ours: true,
+    },
+  );
+
+/** Returns the options of each edge decoder: those of its record, and the section that all have. */
+function edgeDecoders() {
+  type Shapes = ReturnType<typeof typeShapes<(typeof decoderTypes)[number]>>;
+  type WithInit = { [K in keyof Shapes]: Shapes[K] & { relation_init: ReturnType<typeof relationInit> } };
+  const shapes = Object.entries(typeShapes(decoderRegistry.all()));
+  return Object.fromEntries(
+    shapes.map(([name, shape]) => [name, { ...shape, relation_init: relationInit() }]),
+  ) as unknown as WithInit;
+}
+
 const decoder = () =>
   variants(
-    { ...typeShapes(decoderRegistry.all()), NODE: {} },
+    { ...edgeDecoders(), NODE: {} },
     { type: 'DISTMULT' },
     {
       optimizer: field(
@@ -151,12 +171,21 @@ const loss = () =>
   variants(typeShapes(lossRegistry.all()), { type: 'SOFTMAX_CE', aliases: aliasesOf(lossRegistry.all()) });
 
 const regularizer = section({
-  type: field(choice(['NONE', 'NORM', 'N3']), 'NONE', {
-    doc: 'NORM: coef/2 · Σ‖x‖_norm; N3: coef · Σ|x|³, complex moduli for COMPLEX and ROTATE',
+  type: field(choice(['NONE', 'NORM', 'N3', 'LP']), 'NONE', {
+    doc: 'NORM: coef/2 · Σ‖x‖_p over the ends of edges, added to the loss as it is. N3 and LP are relative to the mean loss of a directed example, an edge in one direction, whatever the reduction. N3: coef · Σ|x|³ over its two ends and relation, complex moduli for COMPLEX and ROTATE. LP: coef/p · Σ|x|ᵖ over the two ends and the relation of an edge, half of it for each direction',
     ours: true,
   }),
-  norm: field(integer(1), 2, { doc: 'the p of NORM', ours: true }),
-  coef: field(number(0), 0, { doc: 'weight of the penalty in the loss', ours: true }),
+  norm: field(integer(1), 2, { doc: 'the p of NORM and LP', ours: true }),
+  coef: field(number(0), 0, { doc: 'weight of the penalty in the loss; N3 and LP: of entities', ours: true }),
+  relation_coef: field(number(0), 0, {
+    doc: 'N3 and LP: weight of the penalty of relations; the angles of ROTATE have none',
+    ours: true,
+    shown: 'coef',
+  }),
+  weighted: field(flag(), true, {
+    doc: 'LP: rows are penalised as often as a batch uses them; false: all rows in every step',
+    ours: true,
+  }),
 });
 
 /** Returns the schema with all names that are registered now. */
@@ -191,6 +220,16 @@ export const modelSchema = () =>
       },
     ),
     regularizer: field(regularizer, {}, { doc: 'a penalty on the embeddings', ours: true }),
+    relation_prediction: field(
+      section({
+        weight: field(number(0), 0, {
+          doc: 'weight of the cross entropy of the relation of each directed example among all relations, relative to the mean loss of a directed example; 0: off. For DISTMULT and COMPLEX with DOT',
+          ours: true,
+        }),
+      }),
+      {},
+      { doc: 'predict relations too, as an auxiliary objective of link prediction', ours: true },
+    ),
     dense_optimizer: field(optimizer(), { type: 'ADAGRAD' }, 'optimiser of relations, weights and biases'),
     sparse_optimizer: field(
       optimizer(),

@@ -1,12 +1,13 @@
 /** Scores of edges: every comparison, chunks that do not divide, masks. */
 
-import { mul } from 'skein/tensor';
+import { add, mul } from 'skein/tensor';
 import {
   chunkedSoftmaxLoss,
   chunkedSoftmaxLossSides,
   negativeMask,
 } from '#internal/gnn/ops/chunked-softmax-loss.js';
 import { edgeSoftmaxLoss } from '#internal/gnn/ops/edge-softmax-loss.js';
+import { rowPenalty } from '#internal/gnn/ops/row-penalty.js';
 import { chunkedScores, complexProduct, pairScores } from '#internal/gnn/ops/scores.js';
 import { input, makeCases, type OpCase } from '../case.js';
 
@@ -81,7 +82,7 @@ export const scoringCases: OpCase[] = [
       ]),
     { 'both directions': [input([7, 9]), input([7, 9]), input([11, 9])] },
   ),
-  ...(['hadamard', 'complex', 'none'] as const).flatMap((operator) =>
+  ...(['hadamard', 'complex', 'conjugate', 'none'] as const).flatMap((operator) =>
     makeCases(
       'edgeSoftmaxLoss',
       (rows, table, inverse) => {
@@ -103,4 +104,24 @@ export const scoringCases: OpCase[] = [
       },
     ),
   ),
+  ...[1, 2, 3, 5].flatMap((power) =>
+    [false, true].flatMap((complex) =>
+      makeCases(
+        'rowPenalty',
+        (x) =>
+          add(
+            rowPenalty(x, {
+              ids: Int32Array.of(9, 0, 4),
+              weights: Float64Array.of(0.5, 2, 1),
+              ...{ power, complex },
+            }),
+            rowPenalty(mul(x, 1), { ids: Int32Array.of(3, 4), weights: 0.3, power, complex }),
+          ),
+        { [`power ${power}, complex ${complex}`]: [input([11, 10])] },
+      ),
+    ),
+  ),
+  ...makeCases('rowPenalty', (x) => rowPenalty(x, { ids: null, weights: 0.1, power: 2, complex: false }), {
+    'all rows': [input([11, 10])],
+  }),
 ];

@@ -182,14 +182,18 @@ const edgeQueries = tensorProgram({
       let width = p.width / 2u;
       let re = c % width;
       let u = vec2<f32>(rows[source + re], rows[source + re + width]);
-      let v = vec2<f32>(table[relation + re], table[relation + re + width]);
+      var v = vec2<f32>(table[relation + re], table[relation + re + width]);
+      if (p.op == 3u) { v.y = -v.y; }
       q = select(u.x * v.y + u.y * v.x, u.x * v.x - u.y * v.y, c < width);
     }
   }
   query[p.query_at + i] = q;`,
 });
 
-/** Gradients of sources and relations from that of the queries: products with the conjugate of the other. */
+/**
+ * Gradients of sources and relations from that of the queries: products with the conjugate of the other. For conjugate
+ * relations (op 3) the product with conj(conj(relation)), and source · conj(gradient).
+ */
 const edgeQueryGradients = tensorProgram({
   name: 'edgeQueryGradients',
   arrays: [
@@ -224,11 +228,13 @@ fn conjugateProduct(g: vec2<f32>, x: vec2<f32>, isReal: bool) -> f32 {
   let from_real = p.g_query_at + edge * p.width + re;
   let both = vec2<f32>(g_query[from_real], g_query[from_real + width]);
   let isReal = c < width;
-  let v = vec2<f32>(table[relation + re], table[relation + re + width]);
+  var v = vec2<f32>(table[relation + re], table[relation + re + width]);
+  if (p.op == 3u) { v.y = -v.y; }
   g_source[p.g_source_at + i] = conjugateProduct(both, v, isReal);
   if (p.want_relation != 0u) {
     let u = vec2<f32>(rows[source + re], rows[source + re + width]);
-    g_relation[p.g_relation_at + i] = conjugateProduct(both, u, isReal);
+    g_relation[p.g_relation_at + i] =
+      select(conjugateProduct(both, u, isReal), conjugateProduct(u, both, isReal), p.op == 3u);
   }`,
 });
 

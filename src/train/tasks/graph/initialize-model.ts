@@ -3,6 +3,7 @@
 import { hopsOfStage } from '../../../gnn/conv/conv-registry.js';
 import { comparators } from '../../../gnn/decoders/comparator.js';
 import { edgeDecoder } from '../../../gnn/decoders/decoders.js';
+import type { EmbeddingPenalty } from '../../../gnn/decoders/embedding-penalty.js';
 import {
   type EdgeDecoder,
   lossFunction,
@@ -61,7 +62,7 @@ export function initializeModel(config: SkeinConfig, sizes: ModelSizes): Model {
   let decoder: EdgeDecoder | null = null;
   if (decoderConfig.type === 'NODE') {
     const reporter = new NodeClassificationReporter({ numClasses: sizes.numClasses, metrics });
-    model = new NodeClassificationModel(encoder, lossOf, newRegularizer(regularizer, false), null, reporter);
+    model = new NodeClassificationModel(encoder, lossOf, newRegularizer(regularizer), null, reporter);
   } else {
     decoder = newDecoder(decoderConfig, encoder.outputDim, sizes.numRelations, random);
     const reporter = new LinkPredictionReporter({ ties: config.evaluation.ties, metrics });
@@ -69,10 +70,14 @@ export function initializeModel(config: SkeinConfig, sizes: ModelSizes): Model {
       encoder,
       decoder,
       lossOf,
-      newRegularizer(regularizer, decoder.operator.isComplex),
+      regularizer.type === 'NORM' ? newRegularizer(regularizer) : null,
       null,
       reporter,
     );
+    links.objective = {
+      penalty: newPenalty(regularizer),
+      relationPrediction: config.model.relation_prediction.weight,
+    };
     links.seed = config.model.random_seed;
     links.wholeQueries = config.training.form === 'K_VS_ALL';
     model = links;
@@ -90,19 +95,32 @@ function newDecoder(
   random: Random,
 ): EdgeDecoder {
   const { inverse_edges: inverseEdges, edge_decoder_method: method, comparator } = config.options;
+  const {
+    relation_init: init,
+    entity_dropout: entityDropout,
+    relation_dropout: relationDropout,
+  } = config.options;
   return edgeDecoder(
     config.type,
     {
-      ...{ dim, numRelations, inverseEdges, method, random },
+      ...{ dim, numRelations, inverseEdges, method, random, entityDropout, relationDropout },
       comparator: comparators[comparator](),
+      ...(init.type === 'DEFAULT' ? {} : { relationInit: init }),
     },
     config.options,
   );
 }
 
-function newRegularizer({ type, norm, coef }: RegularizerConfig, complex: boolean): Regularizer | null {
+/** Returns the penalty on the rows of nodes of a classification, or on the ends of edges (NORM). */
+function newRegularizer({ type, norm, coef }: RegularizerConfig): Regularizer | null {
   if (type === 'NORM') return new NormRegularizer(norm, coef);
-  return type === 'N3' ? new N3Regularizer(coef, { complex }) : null;
+  return type === 'N3' ? new N3Regularizer(coef) : null;
+}
+
+/** Returns the penalty on the embeddings of directed examples. */
+function newPenalty(config: RegularizerConfig): EmbeddingPenalty | null {
+  const { type, norm, coef, relation_coef: relationCoef, weighted } = config;
+  return type === 'N3' || type === 'LP' ? { type, norm, coef, relationCoef, weighted } : null;
 }
 
 /** Returns the parameters whose layer or decoder has a separate optimiser. */

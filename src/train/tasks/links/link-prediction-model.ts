@@ -3,9 +3,9 @@
  * queries against all nodes.
  */
 
-import type { DecoderInput } from '../../../gnn/decoders/edge-decoder.js';
+import type { DecoderInput, InputDropout } from '../../../gnn/decoders/edge-decoder.js';
 import { edgeInput } from '../../../gnn/decoders/edge-input.js';
-import { linkLoss } from '../../../gnn/decoders/link-loss.js';
+import { edgeObjective, type LinkObjective } from '../../../gnn/decoders/edge-objective.js';
 import { queryLossOf } from '../../../gnn/decoders/query-objective.js';
 import type { EdgeDecoder, LossFunction, Regularizer } from '../../../gnn/index.js';
 import type { NegativeMask } from '../../../gnn/ops/chunked-softmax-loss.js';
@@ -32,12 +32,17 @@ import { rankAgainstAll } from './rank-against-all.js';
 /** The random stream of corrupted relations, distinct from all others of the same seed. */
 const relationStream = 34;
 
+/** The random stream of dropout in the decoder. */
+const dropoutStream = 35;
+
 export class LinkPredictionModel extends Model {
   readonly decoder: EdgeDecoder;
   readonly lossFunction: LossFunction;
   readonly regularizer: Regularizer | null;
+  /** Terms in addition to the loss and the regulariser's penalty. */
+  objective: LinkObjective = { penalty: null, relationPrediction: 0 };
   readonly reporter: LinkPredictionReporter;
-  /** The seed of corrupted relations (CORRUPT_REL). */
+  /** The seed of corrupted relations (CORRUPT_REL) and of dropout in the decoder. */
   seed = 0;
   /** Whether a query counts once, whatever the number of its answers (K_VS_ALL); otherwise each answer does. */
   wholeQueries = false;
@@ -70,7 +75,7 @@ export class LinkPredictionModel extends Model {
     train: boolean,
     segment: ShareSegment | null,
   ): [Tensor, Tensor | null, Tensor | null, Tensor | null] {
-    const input = this.input(batch, this.#rows(batch, train), segment);
+    const input = this.input(batch, this.#rows(batch, train), segment, train);
     const { rhsPos, rhsNeg, lhsPos, lhsNeg } = this.decoder.forward(input, this.lossFunction.maskedScore);
     return [rhsPos, rhsNeg, lhsPos, lhsNeg];
   }
@@ -98,6 +103,7 @@ export class LinkPredictionModel extends Model {
     if (queries !== null)
       return queryLossOf(this.decoder, this.#rows(batch, true), queries, {
         ...{ loss: this.lossFunction, regularizer: this.regularizer, wholeQueries: this.wholeQueries },
+        ...{ ...this.objective, random: this.stepRandom(batch) },
       });
     if (share === null) return this.#lossOf(batch, this.#rows(batch, true), null);
     if (share.segments.length === 0) return null;
@@ -111,8 +117,17 @@ export class LinkPredictionModel extends Model {
   }
 
   #lossOf(batch: TrainingBatch, rows: Tensor, segment: ShareSegment | null): Tensor {
-    const input = this.input(batch, rows, segment);
-    const loss = linkLoss(this.decoder, input, this.lossFunction);
+    const input = this.input(batch, rows, segment, true);
+    const loss = edgeObjective(this.decoder, input, this.lossFunction, this.objective);
+    return this.#regularized(loss, input, batch, segment);
+  }
+
+  #regularized(
+    loss: Tensor,
+    input: DecoderInput,
+    batch: TrainingBatch,
+    segment: ShareSegment | null,
+  ): Tensor {
     if (this.regularizer === null) return loss;
     const relations = this.decoder.relationRows(input.relations ?? null);
     const penalty = this.regularizer.forward(input.src, input.dst, relations);
@@ -182,7 +197,12 @@ export class LinkPredictionModel extends Model {
   }
 
   /** Returns the decoder's input for a batch, or for a segment of a share, whose nodes have these rows. */
-  input(batch: TrainingBatch, rows: Tensor, segment: ShareSegment | null = null): DecoderInput {
+  input(
+    batch: TrainingBatch,
+    rows: Tensor,
+    segment: ShareSegment | null = null,
+    train = false,
+  ): DecoderInput {
     if (batch.srcRows === null || batch.dstRows === null)
       throw new StateError('LinkPredictionModel: expected a batch of edges, got a batch without edges.');
     const { srcNegatives, dstNegatives, negativeEdgeRows } = batch;
@@ -218,7 +238,40 @@ export class LinkPredictionModel extends Model {
       dstNegatives: dst,
       srcMask: maskOf(srcNegatives, segment),
       dstMask: maskOf(dstNegatives, segment),
+      dropout: train ? this.#dropout(batch, rows.shape[0], segment) : null,
     });
+  }
+
+  /** Returns the decoder's dropout for a batch, or for a segment of a share; null if it has none. */
+  #dropout(batch: TrainingBatch, numRows: number, segment: ShareSegment | null): InputDropout | null {
+    const { entityDropout, relationDropout } = this.decoder;
+    if (entityDropout === 0 && relationDropout === 0) return null;
+    const [src, dst] = [batch.src as Int32Array, batch.dst as Int32Array];
+    const rowIds = new Int32Array(numRows);
+    const assign = (rows: Int32Array | null, ids: Int32Array | undefined): void =>
+      rows?.forEach((row, i) => {
+        rowIds[row] = ids?.[i] ?? 0;
+      });
+    assign(batch.srcRows, src);
+    assign(batch.dstRows, dst);
+    assign(batch.srcNegativeRows, batch.srcNegatives?.ids);
+    assign(batch.dstNegativeRows, batch.dstNegatives?.ids);
+    const first = batch.share?.from ?? 0;
+    return {
+      random: this.stepRandom(batch),
+      edgeIds: between(
+        Int32Array.from(src, (_, i) => first + i),
+        segment,
+      ) as Int32Array,
+      srcIds: between(src, segment) as Int32Array,
+      dstIds: between(dst, segment) as Int32Array,
+      rowIds,
+    };
+  }
+
+  /** Returns the generator of dropout masks of a batch's step. */
+  protected stepRandom({ at: { epoch, step } }: TrainingBatch): Random {
+    return new Random(this.seed, dropoutStream).split(epoch).split(step);
   }
 
   /** Returns the rows that the decoder compares; in evaluation they may be encoded already. */
