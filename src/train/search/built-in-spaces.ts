@@ -39,7 +39,10 @@ const builtIn: Readonly<Record<string, object>> = {
   'kg-dropout': dropout,
   'kg-large': {
     ...dropout,
-    'training.negative_sampling.negatives_per_positive': { log: [500, 10_000], integer: true },
+    'training.negative_sampling.negatives_per_positive': {
+      ...{ log: [500, 10_000], integer: true },
+      when: 'training.form == NEGATIVES',
+    },
   },
 };
 
