@@ -1,5 +1,5 @@
 /**
- * Small bugs that the default suite must find: eleven in kernels, twelve in rules (scripts/mutate.mjs applies them one at
+ * Small bugs that the default suite must find: eleven in kernels, the others in rules (scripts/mutate.mjs applies them one at
  * a time to a copy). `find` occurs once in `file` and is replaced by `put`; at least one of `tests` must then fail.
  */
 export const mutations = [
@@ -210,5 +210,21 @@ export const mutations = [
     find: 'window > open ? 1 : 0',
     put: 'window >= open ? 1 : 0',
     tests: ['test/train/temporal-kinds.test.ts'],
+  },
+  {
+    name: 'candidates-target',
+    about: 'a target that is not a candidate takes the place of one',
+    file: 'src/train/tasks/links/candidate-counter.ts',
+    find: 'return at < 0 ? nodes.length : at;',
+    put: 'return Math.max(0, at);',
+    tests: ['test/train/candidates.test.ts'],
+  },
+  {
+    name: 'counting-filter',
+    about: 'counting ranks against known edges',
+    file: 'src/train/tasks/links/counting-baseline.ts',
+    find: 'if (scores[id] > score) greater[i]--;',
+    put: 'if (scores[id] > score) greater[i] -= 0;',
+    tests: ['test/train/baselines.test.ts'],
   },
 ];

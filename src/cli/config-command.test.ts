@@ -81,7 +81,7 @@ describe('skein config', () => {
   it('says how another graph is prepared, whether or not a known name is near', async () => {
     for (const [name, near] of [
       ['mls', /got "mls"\. Did you mean umls\?/],
-      ['kinship-of-nations', /Known .*karate-club, cora/],
+      ['quarterly-shipments', /Known .*karate-club, cora/],
     ] as const) {
       printed.clear();
       expect(await run(['config', name])).toBe(2);

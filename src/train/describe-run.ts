@@ -115,7 +115,7 @@ function generalModelLine({ sampling, memory, gnn }: TemporalConfig): string {
   return parts.join(' → ');
 }
 
-const notMetrics = new Set(['epoch', 'seconds', 'items']);
+const notMetrics = new Set(['epoch', 'tested_epoch', 'seconds', 'items']);
 
 /** Returns the last metrics of every split and of every baseline in a metrics file. */
 function lastMetrics(path: string): Record<string, Record<string, number>> {

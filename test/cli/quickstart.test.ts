@@ -70,7 +70,7 @@ describe.skipIf(nativeKernels === null)('quickstart', () => {
     });
     expect(run.err).toContain('Nearest to dog.n.01');
     // Text goes to stderr next to events: every line of training at most once.
-    for (const line of ['epoch 1 ', 'validation ', 'test '])
+    for (const line of ['epoch 1 ', 'validation ', 'test  '])
       expect(run.err.split(`\n${line}`).length).toBeLessThanOrEqual(2);
     expect(run.err).toMatch(/The quickstart took [\d.]+ s\./);
     const next = run.err.slice(run.err.indexOf('Try next:')).match(/^ {4}\S.*$/gm) ?? [];
