@@ -8,7 +8,7 @@ import { builtInSpace, builtInSpaces } from '#internal/train/search/built-in-spa
 import { pointSequence } from '#internal/train/search/points.js';
 import { planRounds } from '#internal/train/search/rounds.js';
 import { keyImportance, searchReport } from '#internal/train/search/search-report.js';
-import { parseSpace, valuesAt } from '#internal/train/search/space.js';
+import { overridesOf, parseSpace, valuesAt } from '#internal/train/search/space.js';
 import { randomRows, run, scratch, writeDataset } from './tiny.js';
 
 const folder = scratch();
@@ -107,6 +107,24 @@ describe('spaces', () => {
     expect(() => builtInSpace('kge')).toThrow('expected a file or one of kg, kg-dropout, kg-large');
     for (const name of builtInSpaces) expect(parseSpace(builtInSpace(name)).length).toBeGreaterThan(3);
   });
+});
+
+test('every point of the built-in spaces is a valid configuration, whatever the form of training', () => {
+  for (const name of builtInSpaces)
+    for (const form of ['NEGATIVES', 'ONE_VS_ALL', 'K_VS_ALL']) {
+      const base = {
+        ...config,
+        model: { ...config.model, decoder: { type: 'COMPLEX' } },
+        training: { ...config.training, form },
+      };
+      const dimensions = parseSpace(builtInSpace(name));
+      const point = pointSequence('quasi', 1, dimensions.length);
+      const { config: defaults } = resolveConfig(base);
+      for (let k = 0; k < 32; k++)
+        expect(() =>
+          resolveConfig(base, overridesOf(valuesAt(dimensions, point(k), defaults))),
+        ).not.toThrow();
+    }
 });
 
 test('rounds of successive halving spend the budget', () => {
