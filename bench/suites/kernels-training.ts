@@ -138,4 +138,53 @@ const rowAdagrad: Case = {
   },
 };
 
-export const trainingCases: readonly Case[] = [adam, mlpStep, gruCell, embedding, rowAdagrad];
+/** 100,000 events between 8,000 sources and 1,000 destinations, most of them repeats; then all candidates of 100 sources. */
+const eventStatistics: Case = {
+  name: 'event_statistics_100k_1000',
+  peer: null,
+  // The numbers of all candidates written.
+  bytes: floatBytes * 100 * 1000 * 67,
+  limit: 'rows',
+  ours() {
+    const [events, sources, numNodes, room, related] = [100_000, 8_000, 9_000, 65_536, 1_000_000];
+    const src = integers(1, events, sources);
+    const dst = src.map((node, i) => sources + ((node * 7 + (i % 9 === 0 ? i % 13 : 0)) % 1000));
+    const out = new Float32Array(100 * 1000 * 67);
+    const stream = {
+      ...{ numNodes, pairRoom: room, slotCount: 2 * room, relatedRoom: related, width: 67, out },
+      ...{ src, dst, times: Float64Array.from(src, (_, i) => i), numEvents: events, numQueries: 100 },
+      clock: Float64Array.of(1, 1 / 30, 1 / 200, 1 / 1000, 1 / 5000, 1 / 30_000),
+      querySrc: src.slice(0, 100),
+      queryTimes: new Float64Array(100).fill(events),
+      queryBefore: new Int32Array(100).fill(events),
+      offsets: Int32Array.from({ length: 101 }, (_, q) => q * 1000),
+      candidates: Int32Array.from({ length: 100_000 }, (_, i) => sources + (i % 1000)),
+      shift: new Float32Array(67),
+      scale: new Float32Array(67).fill(0.1),
+    };
+    return {
+      run: () => {
+        kernels().eventStatistics({
+          ...stream,
+          nodeInts: new Int32Array(52 * numNodes),
+          nodeTimes: new Float64Array(2 * numNodes),
+          nodeValues: new Float32Array(16 * numNodes),
+          pairInts: new Int32Array(7 * room),
+          pairTimes: new Float64Array(room),
+          pairValues: new Float32Array(4 * room),
+          pairSlots: new Int32Array(2 * room),
+          relatedIds: new Int32Array(related),
+          relatedCounts: new Float32Array(3 * related),
+          totals: new Int32Array(3),
+          slots: new Int32Array(2 * numNodes),
+        });
+      },
+      check: () => figures('numbers', out),
+    };
+  },
+};
+
+export const trainingCases: readonly Case[] = [
+  ...[adam, mlpStep, gruCell, embedding, rowAdagrad],
+  eventStatistics,
+];
