@@ -41,6 +41,24 @@ it.each<readonly [title: string, file: string, overrides: readonly string[], par
     ],
   ],
   [
+    'distances without products',
+    plain,
+    ['training.form=ONE_VS_ALL', 'model.decoder.type=TRANSE'],
+    ['model.decoder.options.comparator', 'with training.form ONE_VS_ALL', 'COSINE or SQUARED_L2'],
+  ],
+  [
+    'a loss of pairs',
+    plain,
+    ['training.form=ONE_VS_ALL', 'model.loss.type=RANKING'],
+    ['model.loss.type', 'one of SOFTMAX_CE', 'with training.form ONE_VS_ALL'],
+  ],
+  [
+    'competing answers without a softmax',
+    plain,
+    ['training.form=ONE_VS_ALL', 'training.filter_known=true', 'model.loss.type=BCE_WITH_LOGITS'],
+    ['model.loss.type', 'with training.filter_known', 'remove filter_known'],
+  ],
+  [
     'whole queries without competing answers',
     plain,
     ['training.form=K_VS_ALL', 'training.filter_known=true'],

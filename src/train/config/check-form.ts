@@ -1,4 +1,5 @@
 /** Checks the keys that one-against-all training (`training.form`) combines with. */
+import { Comparator, comparators } from '../../gnn/decoders/comparator.js';
 import { type ConfigProblem, problem } from '../../util/schema/problem.js';
 import type { SkeinConfig } from './types.js';
 
@@ -43,7 +44,33 @@ export function checkForm(config: SkeinConfig): ConfigProblem[] {
         'All answers of a query are trained together; remove it.',
       ),
     );
-  return [...problems, ...checkBuffer(config)];
+  return [...problems, ...checkScores(config), ...checkBuffer(config)];
+}
+
+const softmax = ['SOFTMAX_CE', 'CROSS_ENTROPY'];
+const losses = [...softmax, 'BCE_WITH_LOGITS', 'MSE'];
+
+/** Scores of a query with all nodes are products of matrices, and their loss has a kernel. */
+function checkScores({ model: { decoder, loss }, training }: SkeinConfig): ConfigProblem[] {
+  const { form, filter_known: filters } = training;
+  const problems: ConfigProblem[] = [];
+  if (decoder.type !== 'NODE') {
+    const { comparator } = decoder.options;
+    if (comparators[comparator]().products === Comparator.prototype.products) {
+      const what = `a comparator whose scores are products, as DOT, with training.form ${form}`;
+      const advice = 'Use DOT, COSINE or SQUARED_L2, or form: NEGATIVES.';
+      problems.push(problem('model.decoder.options.comparator', what, comparator, advice));
+    }
+  }
+  if (!losses.includes(loss.type)) {
+    const what = `one of ${losses.join(', ')} with training.form ${form}`;
+    problems.push(problem('model.loss.type', what, loss.type, 'Use one of these, or form: NEGATIVES.'));
+  } else if (filters && !softmax.includes(loss.type)) {
+    const advice = 'Answers compete in a softmax only; remove filter_known.';
+    const what = `${softmax.join(' or ')} with training.filter_known`;
+    problems.push(problem('model.loss.type', what, loss.type, advice));
+  }
+  return problems;
 }
 
 /** Nodes on disk cannot be compared with, and answers there are not known. */
