@@ -230,7 +230,11 @@ const cases: readonly (readonly [
     'GNN first',
     sage,
     ['model.encoder.layers=[[{type: GNN, output_dim: 4}]]'],
-    ['model.encoder.layers[0][0].type', 'EMBEDDING, FEATURE or TEXT in the first stage', 'Put the input before it'],
+    [
+      'model.encoder.layers[0][0].type',
+      'EMBEDDING, FEATURE or TEXT in the first stage',
+      'Put the input before it',
+    ],
   ],
   [
     'two outputs',
