@@ -121,7 +121,7 @@ export class Search {
     );
     if (missing.length > 0 && this.#rounds.length > 1)
       output.note(
-        `round ${index + 1} of ${this.#rounds.length}: ${trials.length} trials, ${round.epochs} epochs${round.rank === null ? '' : `, ${round.rank} columns`}${round.core === null ? '' : `, the ${round.core}-core`}`,
+        `round ${index + 1} of ${this.#rounds.length}: ${count(trials.length, 'trial')}, ${count(round.epochs, 'epoch')}${round.rank === null ? '' : `, ${round.rank} columns`}${round.core === null ? '' : `, the ${round.core}-core`}`,
       );
     return runPool(
       missing.map((trial) => this.#job(trial, index, round)),
@@ -228,6 +228,10 @@ function coreOverrides(
       ? []
       : [`training.negative_sampling.negatives_per_positive=${JSON.stringify(negatives)}`]),
   ];
+}
+
+function count(n: number, unit: string): string {
+  return `${n} ${unit}${n === 1 ? '' : 's'}`;
 }
 
 /** Returns the columns of the embeddings of a model that compares them as they are; null for other encoders. */
