@@ -2,10 +2,10 @@
 
 import { preprocess } from '../../data/index.js';
 import { prepareGraph } from '../../data/prepare/prepare-graph.js';
-import type { DatasetFacts } from '../../train/config/check-dataset.js';
 import type { Output } from '../../train/index.js';
 import { expected, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
+import { timeSpan } from '../../util/schema/fields.js';
 import type { LinkPredictor, Name } from '../predictor.js';
 import {
   checkRow,
@@ -17,7 +17,6 @@ import {
   nameText,
 } from './edge-input.js';
 import {
-  type ChosenKeys,
   checkFitOptions,
   checkSplit,
   type FitFolders,
@@ -49,6 +48,11 @@ export interface FitLinksOptions extends FitRunOptions {
   readonly columns?: { readonly head: Column; readonly relation?: Column; readonly tail: Column };
   /** Whether the first line of a file names its columns. Default: detected. */
   readonly header?: boolean;
+  /**
+   * Training time, for example '10m', '45s' or '1.5h': sizes are chosen for it, and training ends within it. Default: sizes
+   * for about 30 minutes on two cores, and no limit. The number of epochs then depends on the machine.
+   */
+  readonly time?: string;
 }
 
 type Column = string | number;
@@ -67,10 +71,11 @@ const where = 'fitLinks';
 export async function fitLinks(edges: LinkSource, options: FitLinksOptions = {}): Promise<LinkPredictor> {
   checkOptionNames(where, options, {
     ...fitRunOptionNames,
-    ...{ split: true, relation: true, columns: true, header: true },
+    ...{ split: true, relation: true, columns: true, header: true, time: true },
   });
   checkFitOptions(where, options);
   checkSplit(where, options.split);
+  const time = options.time === undefined ? undefined : checkTime(options.time);
   const files = fileNames(edges);
   if (options.relation !== undefined && !isGraphology(edges))
     throw new ValueError(
@@ -90,35 +95,16 @@ export async function fitLinks(edges: LinkSource, options: FitLinksOptions = {})
   return fitRun(where, options, async (folders, output) => {
     if (columns === null) await prepareFiles(files as string[], folders, options, output);
     else await prepareColumns(columns, folders, options);
-    return graphConfig(folders, 'LINK_PREDICTION', options, chosenKeys);
+    return graphConfig(folders, 'LINK_PREDICTION', options, time);
   });
 }
 
-/**
- * A large graph takes the template's settings. A small one needs smaller batches and more epochs for as many steps, a
- * penalty against overfitting, and all nodes as negatives; early stopping ends what is too much.
- */
-function chosenKeys({
-  num_nodes: numNodes,
-  num_train: numTrain = 0,
-  num_relations,
-}: DatasetFacts): ChosenKeys {
-  // DistMult cannot tell the two directions of a relation apart.
-  const decoder = num_relations > 1 ? { 'model.decoder.type': 'COMPLEX' } : {};
-  const stopping = { 'training.early_stopping.patience': 5 };
-  if (numTrain > 100_000) return { ...decoder, ...stopping, 'training.num_epochs': 20 };
-  const adam = { type: 'ADAM', options: { learning_rate: 0.01 } };
-  return {
-    ...{ ...decoder, ...stopping },
-    'model.encoder.layers[0][0].output_dim': 100,
-    'model.regularizer': { type: 'N3', coef: 0.005 },
-    'model.dense_optimizer': adam,
-    'model.sparse_optimizer': adam,
-    'training.batch_size': Math.min(1000, Math.max(50, Math.ceil(numTrain / 100))),
-    'training.num_epochs': 150,
-    ...(numNodes <= 2000 ? { 'training.negative_sampling.negatives_per_positive': -1 } : {}),
-    'evaluation.epochs_per_eval': 5,
-  };
+/** Returns the seconds of a time span; throws unless it is one. */
+function checkTime(time: unknown): number {
+  const parsed = timeSpan().safeParse(time);
+  if (typeof time !== 'string' || !parsed.success)
+    throw new ValueError(expected(where, "a time span such as '30m', '45s' or '1.5h'", 'time', time));
+  return parsed.data;
 }
 
 /** Each of the three splits needs an edge. */

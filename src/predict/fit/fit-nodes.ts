@@ -2,14 +2,12 @@
 import { join } from 'node:path';
 import { preprocess } from '../../data/index.js';
 import { isMissing } from '../../data/prepare/node-encoding.js';
-import type { DatasetFacts } from '../../train/config/check-dataset.js';
 import { expected, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import type { Name, NodePredictor } from '../predictor.js';
 import { writeCsv } from './csv-table.js';
 import { checkRow, checkRows, fieldOf, type GraphologyGraph, isGraphology, nameText } from './edge-input.js';
 import {
-  type ChosenKeys,
   checkFitOptions,
   checkSplit,
   type FitFolders,
@@ -83,19 +81,8 @@ export async function fitNodes(
   const tables = { nodes: nodeRows(source, options), edges: edgeRows(source) };
   return fitRun(where, options, async (folders) => {
     await prepare(tables, folders, options);
-    return graphConfig(folders, 'NODE_CLASSIFICATION', options, chosenKeys);
+    return graphConfig(folders, 'NODE_CLASSIFICATION', options);
   });
-}
-
-/** Full passes over a small set are cheap, and early stopping ends them. */
-function chosenKeys({ num_train: numTrain = 0 }: DatasetFacts): ChosenKeys {
-  const isSmall = numTrain <= 10_000;
-  return {
-    'training.batch_size': Math.min(1000, Math.max(32, Math.ceil(numTrain / 10))),
-    'training.num_epochs': isSmall ? 50 : 10,
-    'training.early_stopping.metric': 'accuracy',
-    'training.early_stopping.patience': 10,
-  };
 }
 
 /** A node with its fields, once it has been checked. */

@@ -8,7 +8,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { makeFolder } from '../../storage/make-folder.js';
-import type { DatasetFacts } from '../../train/config/check-dataset.js';
 import { datasetFacts } from '../../train/config/dataset-facts.js';
 import { configTemplate } from '../../train/config/template.js';
 import type { LearningTask } from '../../train/config/types.js';
@@ -60,7 +59,7 @@ export interface FitFolders {
 }
 
 /** Keys that the function chooses; those of `options.config` replace them. */
-export type ChosenKeys = Readonly<Record<string, ConfigValue>>;
+type ChosenKeys = Readonly<Record<string, ConfigValue>>;
 
 /** Prepares the data in `folders.data` and returns the configuration to train with. */
 type Prepare = (folders: FitFolders, output: Output) => Promise<RunConfig>;
@@ -100,19 +99,19 @@ export async function fitRun<P>(where: string, options: FitRunOptions, prepare: 
   }
 }
 
-/** The configuration of `skein config` for a prepared graph, with the keys that were chosen and given. */
+/** The configuration of `skein config` for a prepared graph, with the keys that were given. @param seconds limit of the training time */
 export async function graphConfig(
   folders: FitFolders,
   task: LearningTask,
   options: FitRunOptions,
-  chosen: (facts: DatasetFacts) => ChosenKeys,
+  seconds?: number,
 ): Promise<RunConfig> {
   const facts = await datasetFacts(folders.data);
-  const text = configTemplate({ dataset: folders.data, task, facts });
+  const time = seconds === undefined ? {} : { seconds };
+  const text = configTemplate({ dataset: folders.data, task, facts, ...time });
   const keys: ChosenKeys = {
-    ...chosen(facts),
     'storage.model_dir': folders.run,
-    'training.checkpoint.interval': -1,
+    ...(seconds === undefined ? {} : { 'training.time_limit': `${seconds}s` }),
     ...(options.epochs === undefined ? {} : { 'training.num_epochs': options.epochs }),
     ...(options.seed === undefined ? {} : { 'model.random_seed': options.seed }),
   };

@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest';
+import { chooseLinkSettings } from './link-settings.js';
+import { chooseNodeSettings } from './node-settings.js';
+
+describe('chooseLinkSettings', () => {
+  it.each([
+    // name, nodes, relations, training edges; width, batch size, penalty, weight of relation prediction
+    ['umls', [135, 46, 5216], [128, 100, 0.02, 0.125]],
+    ['nations', [14, 55, 1592], [128, 100, 0.02, 0.125]],
+    ['fb15k-237', [14_541, 237, 272_115], [256, 1000, 0.03, 1]],
+    ['wn18rr', [40_943, 11, 86_835], [256, 500, 0.1, 0.125]],
+    ['codex-s', [2034, 42, 32_888], [512, 500, 0.03, 0.125]],
+  ])('follows the size of %s', (_name, [nodes, relations, train], [width, batch, penalty, weight]) => {
+    const facts = { num_nodes: nodes, num_relations: relations, num_train: train, has_relations: true };
+    expect(chooseLinkSettings(facts)).toMatchObject({
+      ...{ against: 'ALL', decoder: 'COMPLEX', width, batchSize: batch },
+      ...{ penalty, relationWeight: weight },
+    });
+  });
+
+  it('samples negatives where all nodes are too many', () => {
+    const facts = { num_nodes: 123_182, num_relations: 37, num_train: 1_079_040 };
+    expect(chooseLinkSettings(facts)).toMatchObject({ against: 'SAMPLED', negatives: 1000, width: 128 });
+  });
+
+  it('has wider rows for more time, and narrower ones for less', () => {
+    const facts = { num_nodes: 14_541, num_relations: 237, num_train: 272_115 };
+    const widths = [60, 1800, 3600, 4 * 3600].map((seconds) => chooseLinkSettings(facts, seconds).width);
+    expect(widths).toEqual([64, 256, 512, 2000]);
+  });
+
+  it('compares nodes directly where edges have no relation', () => {
+    const facts = { num_nodes: 1000, num_relations: 1, num_train: 5000, has_relations: false };
+    expect(chooseLinkSettings(facts)).toMatchObject({ decoder: 'DOT', relationWeight: 0 });
+  });
+});
+
+describe('chooseNodeSettings', () => {
+  it('computes small graphs whole and samples large ones', () => {
+    const cora = {
+      num_nodes: 2708,
+      num_edges: 10_556,
+      num_relations: 1,
+      num_train: 140,
+      node_feature_dim: 1433,
+    };
+    expect(chooseNodeSettings(cora)).toMatchObject({ fullBatch: true, dropout: 0.5 });
+    const products = { num_nodes: 2_449_029, num_edges: 123_718_280, num_relations: 1, num_train: 196_615 };
+    expect(chooseNodeSettings(products)).toMatchObject({ fullBatch: false, batchSize: 1000 });
+  });
+});
