@@ -35,6 +35,16 @@ it.each<[title: string, overrides: string[], message: string[]]>([
     ['model.decoder.options.comparator', 'webgpu', 'got "MODULUS"'],
   ],
   [
+    'biases of another comparator',
+    ['model.decoder={type: TRANSE, options: {bias: true}}'],
+    ['model.decoder.options.comparator', 'SQUARED_L2 with model.decoder.options.bias', 'got "L2"'],
+  ],
+  [
+    'pairs of columns without one for the bias',
+    ['model.encoder.layers=[[{type: EMBEDDING, output_dim: 8}]]', 'model.decoder.type=ROTE'],
+    ['model.decoder.type', 'an odd encoder output', 'ROTE on width 8'],
+  ],
+  [
     'bounds of initial values in the wrong order',
     ['model.encoder.layers=[[{type: EMBEDDING, output_dim: 8, init: {type: UNIFORM, options: {low: 1}}}]]'],
     ['model.encoder.layers[0][0].init.options.high', 'a number above low 1', 'got 1'],

@@ -1,6 +1,5 @@
 /** Ranks by tiles against ranks from all scores, with ties; filters; metrics of known ranks. */
 import {
-  BiasedSquaredL2Compare,
   Comparator,
   CosineCompare,
   DotCompare,
@@ -23,6 +22,7 @@ import {
   tensor,
 } from 'skein/tensor';
 import { describe, expect, it } from 'vitest';
+import { BiasedSquaredL2Compare } from '#internal/gnn/decoders/comparator.js';
 import { RankCounter, type RankCounts } from '#internal/gnn/rank-counter.js';
 import { FilterIndex } from '#internal/train/tasks/links/filter-index.js';
 

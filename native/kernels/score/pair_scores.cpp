@@ -36,7 +36,7 @@ void modulus_pair_backward(T g, const T* u, const T* v, T* ga, T* gb, i64 d) {
   const i64 half = d / 2;
   for (i64 c = 0; c < half; ++c) {
     const T re = u[c] - v[c], im = u[half + c] - v[half + c];
-    const T w = g * inverse_root<T, Single<T>>(squared_modulus<T, Single<T>>(re, im));
+    const T w = g * inverse_modulus<T, Single<T>>(re, im);
     if (ga) ga[c] = -(w * re), ga[half + c] = -(w * im);
     if (gb) gb[c] = w * re, gb[half + c] = w * im;
   }

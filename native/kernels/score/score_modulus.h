@@ -19,33 +19,44 @@ struct Single {
   static V set(T x) { return x; }
 };
 
-inline float half_exponent(float x) { return vm::bit_cast<float>(0x5f375a86 - (vm::bit_cast<i32>(x) >> 1)); }
-inline double half_exponent(double x) {
-  return vm::bit_cast<double>(i64{0x5fe6eb50c7b537a9} - (vm::bit_cast<i64>(x) >> 1));
-}
+constexpr i32 kHalfExponent32 = 0x5f374686;
+constexpr i64 kHalfExponent64 = 0x5fe6e8d0c0000000;
+
+inline float half_exponent(float x) { return vm::bit_cast<float>(kHalfExponent32 - (vm::bit_cast<i32>(x) >> 1)); }
+inline double half_exponent(double x) { return vm::bit_cast<double>(kHalfExponent64 - (vm::bit_cast<i64>(x) >> 1)); }
 template <class V>
 inline V half_exponent(V x) {
   using Bits = decltype(x < x);
-  constexpr auto magic = sizeof(x[0]) == 4 ? i64{0x5f375a86} : i64{0x5fe6eb50c7b537a9};
-  using Element = std::conditional_t<sizeof(x[0]) == 4, i32, i64>;
-  return vm::bit_cast<V>(static_cast<Element>(magic) - (vm::bit_cast<Bits>(x) >> 1));
+  if constexpr (sizeof(x[0]) == 4) return vm::bit_cast<V>(kHalfExponent32 - (vm::bit_cast<Bits>(x) >> 1));
+  else return vm::bit_cast<V>(kHalfExponent64 - (vm::bit_cast<Bits>(x) >> 1));
 }
 
-// 1/√m for m > 0, finite for m = 0. Half the negated exponent is right to 3.4 %; a step of third order leaves 1e-4 (two: 2e-12),
-// one of second order 1.5e-8 (1e-23).
+// √m and 1/√m for m > 0; for m = 0 the root is 0 and its inverse finite.
+//
+// Half the negated exponent is an inverse root y with |e| < 0.069 for e = m y² - 1. (1 + e)^-½ = 1 + e p(e) with a cubic p is right
+// to 2.4e-8 there; doubles take another step of third order.
 template <class T, class S>
-inline __attribute__((always_inline)) typename S::V inverse_root(typename S::V m) {
+struct Root {
   using V = typename S::V;
-  const V minus_one = S::set(T(-1)), minus_half = S::set(T(-0.5)), weight = S::set(T(0.375));
-  V y = half_exponent(m);
-#pragma GCC unroll 2
-  for (int i = 0; i < (sizeof(T) == 4 ? 1 : 2); ++i) {
-    const V e = S::fma(m * y, y, minus_one);
-    y = S::fma(y * e, S::fma(e, weight, minus_half), y);
+  V m, y, root, e, factor;
+
+  inline __attribute__((always_inline)) explicit Root(V m) : m(m), y(half_exponent(m)), root(m * y) {
+    e = S::fma(root, y, S::set(T(-1)));
+    factor = S::fma(S::set(T(0.27498594067158044)), e, S::set(T(-0.3139351644219128)));
+    factor = S::fma(factor, e, S::set(T(0.3749975928561777)));
+    factor = S::fma(factor, e, S::set(T(-0.4999983377139371)));
   }
-  const V e = S::fma(m * y, y, minus_one);
-  return S::fma(y * e, minus_half, y);
-}
+  inline __attribute__((always_inline)) V inverse() const {
+    const V once = S::fma(y * e, factor, y);
+    if constexpr (sizeof(T) == 4) return once;
+    const V rest = S::fma(m * once, once, S::set(T(-1)));
+    return S::fma(once * rest, S::fma(rest, S::set(T(0.375)), S::set(T(-0.5))), once);
+  }
+  inline __attribute__((always_inline)) V value() const {
+    if constexpr (sizeof(T) == 4) return S::fma(root * e, factor, root);
+    else return m * inverse();
+  }
+};
 
 template <class T, class S>
 inline __attribute__((always_inline)) typename S::V squared_modulus(typename S::V re, typename S::V im) {
@@ -54,8 +65,12 @@ inline __attribute__((always_inline)) typename S::V squared_modulus(typename S::
 
 template <class T, class S>
 inline __attribute__((always_inline)) typename S::V modulus(typename S::V re, typename S::V im) {
-  const typename S::V m = squared_modulus<T, S>(re, im);
-  return m * inverse_root<T, S>(m);
+  return Root<T, S>(squared_modulus<T, S>(re, im)).value();
+}
+
+template <class T, class S>
+inline __attribute__((always_inline)) typename S::V inverse_modulus(typename S::V re, typename S::V im) {
+  return Root<T, S>(squared_modulus<T, S>(re, im)).inverse();
 }
 
 // R rows of a against the columns of one panel: sums over rising components.
@@ -168,7 +183,7 @@ void modulus_gradients(const T* gy, i64 n, const T* query, const T* rows, T* gq,
 #pragma GCC unroll 4
     for (int r = 0; r < R; ++r) {
       const V x = re[r] - row_re, y = im[r] - row_im;
-      const V w = S::set(gy[r * n + j]) * inverse_root<T, S>(squared_modulus<T, S>(x, y));
+      const V w = S::set(gy[r * n + j]) * inverse_modulus<T, S>(x, y);
       g_re[r] = S::fma(w, x, g_re[r]), g_im[r] = S::fma(w, y, g_im[r]);
       sum_re = S::fma(w, x, sum_re), sum_im = S::fma(w, y, sum_im);
     }

@@ -11,6 +11,7 @@ import {
   reshape,
   slice,
   square,
+  sub,
   sum,
   type Tensor,
 } from '../../tensor/index.js';
@@ -111,8 +112,7 @@ export class SquaredL2Compare extends BuiltinComparator {
     const twice = mul(query, 2);
     if (!exact) return { query: twice, table, bias };
     const lengths = neg(sum(square(query), 1, { keepDims: true }));
-    const one = toDeviceOf(ones([table.shape[0], 1], { dtype: table.dtype }), table);
-    return { query: concat([twice, lengths], 1), table: concat([table, one], 1), bias };
+    return { query: concat([twice, lengths], 1), table: concat([table, oneColumn(table)], 1), bias };
   }
 }
 
@@ -124,6 +124,22 @@ export class ModulusCompare extends BuiltinComparator {
 /** −Σ(a − b)² over all columns but the last, plus the last columns of both rows, which are biases. */
 export class BiasedSquaredL2Compare extends BuiltinComparator {
   readonly comparison = 'biasedSquaredL2';
+
+  /** 2 q·e + b(e) − |e|² + (b(q) − |q|²): a column of 1 in the queries adds the biases of the table. */
+  override products(query: Tensor, table: Tensor, exact = true): ProductForm {
+    const last = query.shape[1] - 1;
+    const own = slice(query, 0, last, 1);
+    const twice = concat([mul(own, 2), oneColumn(query)], 1);
+    const bias = neg(sum(square(slice(table, 0, last, 1)), 1));
+    if (!exact) return { query: twice, table, bias };
+    const constant = sub(slice(query, last, undefined, 1), sum(square(own), 1, { keepDims: true }));
+    return { query: concat([twice, constant], 1), table: concat([table, oneColumn(table)], 1), bias };
+  }
+}
+
+/** A column of ones for the rows of a matrix. */
+function oneColumn(rows: Tensor): Tensor {
+  return toDeviceOf(ones([rows.shape[0], 1], { dtype: rows.dtype }), rows);
 }
 
 /** a · b / (|a| |b|) */

@@ -13,8 +13,10 @@ import {
   type Settings,
   type ValuesOf,
 } from '../../util/settings.js';
-import { type ComparatorType, comparators, DotCompare, L2Compare } from './comparator.js';
+import { DiagonalOperator, GivensOperator } from './affine-operators.js';
+import { type ComparatorType, comparators, DotCompare, L2Compare, SquaredL2Compare } from './comparator.js';
 import { EdgeDecoder, type EdgeDecoderOptions } from './edge-decoder.js';
+import { MatrixOperator } from './matrix-operator.js';
 import {
   ComplexHadamardOperator,
   HadamardOperator,
@@ -34,6 +36,7 @@ function checkDecoderOptions(where: string, options: EdgeDecoderOptions): EdgeDe
     inverseEdges: true,
     method: true,
     comparator: true,
+    bias: true,
     relationInit: true,
     entityDropout: true,
     relationDropout: true,
@@ -85,6 +88,37 @@ export class RotatE extends EdgeDecoder {
   }
 }
 
+/** srcᵀ M dst with a matrix of dim · dim numbers per relation — Nickel et al., "A three-way model" (2011). */
+export class Rescal extends EdgeDecoder {
+  constructor(options: EdgeDecoderOptions) {
+    super(
+      new MatrixOperator(),
+      options.comparator ?? new DotCompare(),
+      checkDecoderOptions('Rescal', options),
+    );
+  }
+}
+
+/** −|G src + v − dst|² + both biases, where G turns pairs of columns and v shifts — Chami et al. (2020), RotE. */
+export class RotE extends EdgeDecoder {
+  constructor(options: EdgeDecoderOptions) {
+    super(new GivensOperator(), options.comparator ?? new SquaredL2Compare(), {
+      bias: true,
+      ...checkDecoderOptions('RotE', options),
+    });
+  }
+}
+
+/** −|D src + v − dst|² + both biases, where D is diagonal — Balažević et al. (2019), MuRE. */
+export class MuRE extends EdgeDecoder {
+  constructor(options: EdgeDecoderOptions) {
+    super(new DiagonalOperator(), options.comparator ?? new SquaredL2Compare(), {
+      bias: true,
+      ...checkDecoderOptions('MuRE', options),
+    });
+  }
+}
+
 /** src · dst; relations of edges are ignored. */
 export class DotDecoder extends EdgeDecoder {
   constructor(options: Omit<EdgeDecoderOptions, 'numRelations' | 'inverseEdges'>) {
@@ -114,14 +148,15 @@ function decoderType<const N extends string>(
   comparator: ComparatorType,
   operator: RelationOperator,
   make: (options: EdgeDecoderOptions) => EdgeDecoder,
+  bias = false,
 ): DecoderType<N, ReturnType<typeof edgeSettings>> {
-  return { name, settings: edgeSettings(comparator), operator, make };
+  return { name, settings: edgeSettings(comparator, bias), operator, make };
 }
 
-const edgeSettings = (comparator: ComparatorType) => ({
+const edgeSettings = (comparator: ComparatorType, bias = false) => ({
   inverse_edges: flag(
     true,
-    'use a second table of relations to predict sources; false: the first one, by the adjoint operator. DISTMULT and COMPLEX have it with DOT, TRANSE with distances, ROTATE with all but L1; other combinations then predict destinations only',
+    'use a second table of relations to predict sources; false: the first one, by the adjoint operator. DISTMULT, COMPLEX and RESCAL have it with DOT, TRANSE with distances, ROTATE with all but L1; other combinations then predict destinations only',
   ),
   use_relation_features: flag(
     false,
@@ -145,14 +180,18 @@ const edgeSettings = (comparator: ComparatorType) => ({
     'how two vectors are compared; distances are negated, so larger is always better',
     { ours: true },
   ),
+  bias: flag(bias, 'the last column of a row is a bias, which SQUARED_L2 adds to the score', { ours: true }),
 });
 
-/** All built-in edge decoders; Marius does not have ROTATE and DOT. */
+/** All built-in edge decoders; Marius has DISTMULT, TRANSE and COMPLEX. */
 export const decoderTypes = [
   decoderType('DISTMULT', 'DOT', new HadamardOperator(), (options) => new DistMult(options)),
   decoderType('TRANSE', 'L2', new TranslationOperator(), (options) => new TransE(options)),
   decoderType('COMPLEX', 'DOT', new ComplexHadamardOperator(), (options) => new ComplEx(options)),
   decoderType('ROTATE', 'L2', new RotationOperator(), (options) => new RotatE(options)),
+  decoderType('RESCAL', 'DOT', new MatrixOperator(), (options) => new Rescal(options)),
+  decoderType('ROTE', 'SQUARED_L2', new GivensOperator(), (options) => new RotE(options), true),
+  decoderType('MURE', 'SQUARED_L2', new DiagonalOperator(), (options) => new MuRE(options), true),
   decoderType('DOT', 'DOT', new NoOp(), (options) => new DotDecoder(options)),
 ] as const;
 

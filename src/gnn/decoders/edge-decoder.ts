@@ -23,9 +23,10 @@ import { defaultRandom } from '../../tensor/random.js';
 import { checkInteger, expected, ShapeError, StateError, ValueError } from '../../util/errors.js';
 import type { Random } from '../../util/philox.js';
 import type { NegativeMask } from '../ops/index.js';
-import type { Comparator } from './comparator.js';
+import { BiasedOperator } from './biased-operator.js';
+import { BiasedSquaredL2Compare, type Comparator } from './comparator.js';
 import { corruptedRelations } from './corrupt-relations.js';
-import type { RelationOperator } from './relation-operator.js';
+import type { DropRelations, RelationOperator } from './relation-operator.js';
 import { StepDropout } from './step-dropout.js';
 
 export const decoderMethods = ['CORRUPT_NODE', 'CORRUPT_REL', 'POS_AND_NEG', 'ONLY_POS'] as const;
@@ -42,6 +43,8 @@ export interface EdgeDecoderOptions extends ParameterOptions {
   readonly method?: DecoderMethod;
   /** Compares two rows; the default depends on the decoder. */
   readonly comparator?: Comparator;
+  /** Whether the last column of a node's row is a bias, which SquaredL2Compare adds to scores (default false). */
+  readonly bias?: boolean;
   /** Initial values of the relations (default: those of the operator). */
   readonly relationInit?: StartValues;
   /** Probability of dropping an element of an entity's or a relation's row in training (default 0). */
@@ -133,22 +136,24 @@ export abstract class EdgeDecoder extends Module {
     checkInteger(where, 'numRelations', numRelations);
     if (!decoderMethods.includes(method))
       throw new ValueError(expected(where, `one of ${decoderMethods.join(', ')}`, 'method', method));
-    const { entityDropout = 0, relationDropout = 0 } = options;
+    const { entityDropout = 0, relationDropout = 0, bias = false } = options;
     for (const [name, p] of Object.entries({ entityDropout, relationDropout }))
       if (!(p >= 0 && p < 1))
         throw new ValueError(expected(where, 'a number from 0 up to, not including, 1', name, p));
     this.entityDropout = entityDropout;
     this.relationDropout = relationDropout;
-    this.operator = operator;
-    this.comparator = comparator;
+    this.operator = bias ? new BiasedOperator(operator) : operator;
+    this.comparator = bias ? biasedComparator(where, comparator) : comparator;
+    if (this.comparator.comparison === 'modulus' && dim % 2 !== 0)
+      throw new ValueError(expected(where, 'an even width (real parts, imaginary parts)', 'dim', dim));
     this.dim = dim;
     this.numRelations = numRelations;
     this.method = method;
     const { relationInit, random = defaultRandom() } = options;
     const table = (): Tensor =>
-      newParameter([numRelations, operator.relationWidth(dim)], options, (t) =>
+      newParameter([numRelations, this.operator.relationWidth(dim)], options, (t) =>
         relationInit === undefined
-          ? operator.initialize(t, randomOf(options))
+          ? this.operator.initialize(t, randomOf(options))
           : fillTensor(t, relationInit, random),
       );
     this.relations = numRelations > 0 ? table() : null;
@@ -181,9 +186,16 @@ export abstract class EdgeDecoder extends Module {
     embs: Tensor,
     relations: Int32Array | null,
     direction: Direction,
-    drop: (relations: Tensor) => Tensor = (rows) => rows,
+    drop: DropRelations = (rows) => rows,
   ): Tensor {
     const back = direction === 'lhs' && this.usesAdjoint;
+    const table = back || direction === 'rhs' ? this.relations : this.inverseRelations;
+    const how = { adjoint: back, drop };
+    const grouped =
+      table === null || relations === null
+        ? null
+        : this.operator.applyByRelation(embs, table, relations, how);
+    if (grouped !== null) return grouped;
     const rows = this.relationRows(relations, back ? 'rhs' : direction);
     if (rows === null) return this.operator.apply(embs, null);
     return back ? this.operator.adjoint(embs, drop(rows)) : this.operator.apply(embs, drop(rows));
@@ -229,7 +241,9 @@ export abstract class EdgeDecoder extends Module {
     const own = step.rows(given, 'given', direction, edgeIds);
     return {
       direction,
-      query: this.query(own, relations, direction, (r) => step.rows(r, 'relation', direction, edgeIds)),
+      query: this.query(own, relations, direction, (r, ids = edgeIds) =>
+        step.rows(r, 'relation', direction, ids),
+      ),
       target: step.rows(target, 'candidate', direction, targetIds),
       rows: step.rows(rows, 'candidate', direction, rowIds),
     };
@@ -278,10 +292,7 @@ export abstract class EdgeDecoder extends Module {
       );
     }
     const [from, to] = direction === 'rhs' ? [edges.src, edges.dst] : [edges.dst, edges.src];
-    const query = this.operator.apply(
-      gatherRows(input.rows, from),
-      this.relationRows(edges.relations, direction),
-    );
+    const query = this.query(gatherRows(input.rows, from), edges.relations, direction);
     const scores = this.comparator.pairs(query, gatherRows(input.rows, to));
     return reshape(scores, [count, edges.src.length / Math.max(1, count)]);
   }
@@ -290,4 +301,18 @@ export abstract class EdgeDecoder extends Module {
     const kinds = `${this.operator.constructor.name}, ${this.comparator.constructor.name}`;
     return `${kinds}, ${this.numRelations} relations of width ${this.dim}`;
   }
+}
+
+/** Returns the comparator of rows with biases; throws if there is none. */
+function biasedComparator(where: string, comparator: Comparator): Comparator {
+  if (comparator.comparison === 'squaredL2') return new BiasedSquaredL2Compare();
+  throw new ValueError(
+    expected(
+      where,
+      'SquaredL2Compare with bias: true',
+      'comparator',
+      comparator.constructor.name,
+      'Set the comparator SQUARED_L2, or bias: false.',
+    ),
+  );
 }

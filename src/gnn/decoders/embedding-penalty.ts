@@ -13,7 +13,8 @@
  *
  * and is added to the mean loss of a directed example. A reduction that multiplies this mean (SUM by n; the MEAN of
  * sampled negatives, which adds the means of both directions, by 2) multiplies the penalty too (`scale`), so that a
- * coefficient means the same under all reductions. Angles of relations (ROTATE) have no size and no penalty.
+ * coefficient means the same under all reductions. Angles of relations (ROTATE) have no size and no penalty; N3 of a matrix
+ * (RESCAL) is divided by its number of rows.
  */
 import { add, type Tensor } from '../../tensor/index.js';
 import { rowPenalty } from '../ops/row-penalty.js';
@@ -78,7 +79,8 @@ export function embeddingPenalty(
       : rowPenalty(rows, { ids: null, weights: coef * factor * scale.perStep, power, complex });
   const entityFactor = weighted ? own : 2 * own;
   const parts = [ofRows(table, penalty.coef, entityFactor, () => countEntities(table.shape[0], examples))];
-  const relationFactor = weighted && !isN3 && inverseRelations !== null ? 2 * own : own;
+  const shared = isN3 ? operator.penaltyFactor(decoder.dim) : 1;
+  const relationFactor = shared * (weighted && !isN3 && inverseRelations !== null ? 2 * own : own);
   if (!operator.relationsAreAngles && penalty.relationCoef > 0)
     for (const rows of new Set([relations, inverseRelations]))
       if (rows !== null) {

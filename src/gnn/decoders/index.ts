@@ -1,6 +1,5 @@
 /** Decoders of edges: relation operators, comparators, losses, regularisers. */
 export {
-  BiasedSquaredL2Compare,
   Comparator,
   CosineCompare,
   DotCompare,
@@ -15,8 +14,11 @@ export {
   DistMult,
   DotDecoder,
   decoderTypes,
+  MuRE,
   NoOpNodeDecoder,
+  Rescal,
   RotatE,
+  RotE,
   registerDecoder,
   TransE,
 } from './decoders.js';
@@ -40,14 +42,7 @@ export {
   SoftmaxCrossEntropy,
   SoftPlusLoss,
 } from './link-losses.js';
-export {
-  type CustomLoss,
-  type LinkLossOptions,
-  type LossName,
-  lossFunction,
-  lossTypes,
-  registerLoss,
-} from './loss-types.js';
+export { type CustomLoss, type LossName, lossFunction, lossTypes, registerLoss } from './loss-types.js';
 export { type N3Options, N3Regularizer, NormRegularizer, Regularizer } from './regularizer.js';
 export {
   ComplexHadamardOperator,

@@ -155,7 +155,7 @@ function lossOfQueries(
   const { kind, loss, dropout, counts } = how;
   const queries = group.map(({ direction, entities, relations }) => {
     const given = dropout.rows(gatherRows(table, entities, { sparse: true }), 'given', direction);
-    const drop = (rows: Tensor): Tensor => dropout.rows(rows, 'relation', direction);
+    const drop = (rows: Tensor, ids?: Int32Array): Tensor => dropout.rows(rows, 'relation', direction, ids);
     return decoder.query(given, relations, direction, drop);
   });
   const [{ direction }] = group;

@@ -8,6 +8,9 @@ import type { Random } from '../../util/philox.js';
 import { complexProduct } from '../ops/index.js';
 import type { Comparator } from './comparator.js';
 
+/** Drops elements of relations' rows in training. @param ids the number of each row (default: that of its edge) */
+export type DropRelations = (rows: Tensor, ids?: Int32Array) => Tensor;
+
 export abstract class RelationOperator {
   /** Whether rows are complex numbers, real parts first: their width is even. */
   readonly isComplex: boolean = false;
@@ -21,6 +24,29 @@ export abstract class RelationOperator {
   /** Returns the width w of a relation's row for nodes of `dim` numbers. */
   relationWidth(dim: number): number {
     return dim;
+  }
+
+  /** Whether columns belong together in pairs, so that their number is even. */
+  get needsEvenWidth(): boolean {
+    return this.isComplex;
+  }
+
+  /** Returns the factor of the N3 penalty of relations. */
+  penaltyFactor(_dim: number): number {
+    return 1;
+  }
+
+  /**
+   * Applies the relations `ids` of a table to embs [B, d], for operators that group rows by relation; null for others, which
+   * are given one row per edge.
+   */
+  applyByRelation(
+    _embs: Tensor,
+    _table: Tensor,
+    _ids: Int32Array,
+    _how: { readonly adjoint: boolean; readonly drop: DropRelations },
+  ): Tensor | null {
+    return null;
   }
 
   /** Fills a table of relations [R, w] with its initial values: by default the identity of the operator. */

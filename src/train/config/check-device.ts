@@ -84,15 +84,7 @@ export function deviceLimits({ storage, model, training, distributed }: DeviceKe
 
 /** Returns the settings of the decoder and of the objective that the device does not support. */
 function objectiveLimits({ model, training }: Pick<DeviceKeys, 'model' | 'training'>): DeviceLimit[] {
-  const found: DeviceLimit[] = [];
-  const { decoder } = model;
-  if (decoder.type !== 'NODE' && decoder.options.comparator === 'MODULUS')
-    found.push({
-      key: 'model.decoder.options.comparator',
-      expected: 'another comparator',
-      got: 'MODULUS',
-      advice: 'The GPU has no kernel for it; use device_type: cpu.',
-    });
+  const found = decoderLimits(model.decoder);
   if (training.form !== 'NEGATIVES')
     found.push({
       key: 'training.form',
@@ -108,6 +100,17 @@ function objectiveLimits({ model, training }: Pick<DeviceKeys, 'model' | 'traini
       advice: 'Relations are predicted on the cpu only; use device_type: cpu.',
     });
   return found;
+}
+
+/** Returns the options of a decoder for which the GPU has no kernel. */
+function decoderLimits(decoder: SkeinConfig['model']['decoder']): DeviceLimit[] {
+  if (decoder.type === 'NODE') return [];
+  const { bias, comparator } = decoder.options;
+  const advice = 'The GPU has no kernel for it; use device_type: cpu.';
+  const key = (name: string): string => `model.decoder.options.${name}`;
+  if (bias) return [{ key: key('bias'), expected: 'false', got: 'true', advice }];
+  if (comparator !== 'MODULUS') return [];
+  return [{ key: key('comparator'), expected: 'another comparator', got: comparator, advice }];
 }
 
 export function checkDevice(config: SkeinConfig): ConfigProblem[] {

@@ -94,7 +94,7 @@ function newDecoder(
   numRelations: number,
   random: Random,
 ): EdgeDecoder {
-  const { inverse_edges: inverseEdges, edge_decoder_method: method, comparator } = config.options;
+  const { inverse_edges: inverseEdges, edge_decoder_method: method, comparator, bias } = config.options;
   const {
     relation_init: init,
     entity_dropout: entityDropout,
@@ -103,7 +103,7 @@ function newDecoder(
   return edgeDecoder(
     config.type,
     {
-      ...{ dim, numRelations, inverseEdges, method, random, entityDropout, relationDropout },
+      ...{ dim, numRelations, inverseEdges, method, random, entityDropout, relationDropout, bias },
       comparator: comparators[comparator](),
       ...(init.type === 'DEFAULT' ? {} : { relationInit: init }),
     },

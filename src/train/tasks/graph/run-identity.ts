@@ -27,6 +27,21 @@ export interface RunIdentity {
   readonly samplers?: readonly string[];
 }
 
+/** Options of decoders that runs of older versions do not have, with the value that means the same. */
+const newerOptions: Readonly<Record<string, unknown>> = {
+  entity_dropout: 0,
+  relation_dropout: 0,
+  bias: false,
+  relation_init: { type: 'DEFAULT', options: {} },
+};
+
+/** Leaves out newer options that change nothing, so that runs of older versions have the same description. */
+function olderOptions(options: object): object {
+  const isSame = ([key, value]: [string, unknown]): boolean =>
+    Object.hasOwn(newerOptions, key) && JSON.stringify(value) === JSON.stringify(newerOptions[key]);
+  return Object.fromEntries(Object.entries(options).filter((entry) => !isSame(entry)));
+}
+
 const mappings = ['nodes/node_mapping.txt', 'edges/relation_mapping.txt'];
 
 /** Returns the identity of a run that trains, or is opened, with this dataset. */
@@ -48,7 +63,12 @@ export async function runIdentity(
   const directions = [encoder.use_incoming_nbrs, encoder.use_outgoing_nbrs];
   return {
     dataset: `${num_nodes} nodes, ${num_relations} relations, names ${sums.join(' ')}`,
-    model: JSON.stringify({ learning_task, layers, directions, decoder: [decoder.type, decoder.options] }),
+    model: JSON.stringify({
+      learning_task,
+      layers,
+      directions,
+      decoder: [decoder.type, olderOptions(decoder.options)],
+    }),
     files: await datasetFingerprint(dataset, {
       classes: learning_task === 'NODE_CLASSIFICATION',
       features: encoder.layers.flat().some(({ type }) => type === 'FEATURE'),
