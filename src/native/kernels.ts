@@ -62,6 +62,7 @@ export interface RowPenaltyArguments {
   readonly grad: FloatArray | null;
   readonly count: number;
   readonly width: number;
+  /** A whole number from 1 to 64. */
   readonly power: number;
   /** Whether a row has width / 2 real components, then as many imaginary ones. */
   readonly complex: boolean;

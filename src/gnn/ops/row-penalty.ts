@@ -95,7 +95,7 @@ export function rowPenalty(table: Tensor, options: RowPenaltyOptions): Tensor {
   checkFloat(where, 'table', table);
   checkMatrix(where, 'table', table);
   const { power, complex } = options;
-  checkInteger(where, 'power', power, 1);
+  checkInteger(where, 'power', power, 1, 64);
   const [rows, width] = table.shape;
   if (complex && width % 2 !== 0)
     throw new ShapeError(expected(where, 'an even width (real parts, imaginary parts)', 'table', width));
