@@ -24,6 +24,9 @@ export const eventLayout = {
   /** Position of the newest pair in the integers of a node, and of the older pair in those of a pair. */
   newestPair: 5,
   olderPair: 6,
+  /** Position and number of the last distinct partners in the integers of a node. */
+  recent: 8,
+  numRecent: 10,
   halfLives: 5,
 } as const;
 

@@ -4,9 +4,9 @@ import { type EventStatisticsArguments, eventLayout } from '../event-kernels.js'
 /** Integers of a node on one side. */
 export const node = {
   ...{ events: 0, distinct: 1, run: 2, repeats: 3, lastEvent: 4, newestPair: eventLayout.newestPair },
-  ...{ relatedStart: 6, relatedSize: 7, recent: 8, last: 18 },
+  ...{ relatedStart: 6, relatedSize: 7, recent: eventLayout.recent, last: 18 },
 } as const;
-export const numRecent = 10;
+export const { numRecent } = eventLayout;
 export const numLast = 8;
 /** Floats of a node on one side, after its fading counts. */
 export const value = { novelty: 5, newPairs: 6, gap: 7 } as const;

@@ -193,5 +193,8 @@ describe('the state', () => {
     expect(one.partners(0, 9)).toEqual([9, 8, 7]);
     expect(one.partners(0, 2)).toEqual([9, 8]);
     expect(one.partners(3, 2)).toEqual([]);
+    expect(one.senders(7)).toEqual([0]);
+    expect(one.senders(0)).toEqual([]);
+    expect(new EventStatistics({ ...options, reverse: false }).senders(7)).toEqual([]);
   });
 });

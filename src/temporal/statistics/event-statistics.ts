@@ -168,6 +168,16 @@ export class EventStatistics implements CommittedState<EventSlice> {
     return found;
   }
 
+  /** Returns the last distinct sources of events to a node, if pairs are described in both directions. */
+  senders(node: number): number[] {
+    if (this.width === pairNumbers.reverse) return [];
+    const { nodeInts } = this.#arrays;
+    const at = (2 * node + 1) * eventLayout.nodeInts + eventLayout.recent;
+    return Array.from(nodeInts.subarray(at, at + eventLayout.numRecent), (mark) => mark - 1).filter(
+      (other) => other >= 0,
+    );
+  }
+
   /** The events of the latest time, which wait. */
   get waiting(): EventSlice {
     return this.#waiting;

@@ -1,6 +1,6 @@
 /**
- * Candidates that the destination of a training event competes with: destinations that the source met before, and random
- * others, which stand for all that are left. The logit of a random one is raised by log(others / drawn), so that the sum over
+ * Candidates that the destination of a training event competes with: destinations that the source met before, nodes that met
+ * it, and random others, which stand for all that are left. The logit of a random one is raised by log(others / drawn), so that the sum over
  * the drawn estimates the sum over all.
  */
 import type { Random } from '../../util/philox.js';
@@ -64,6 +64,8 @@ export class TrainingCandidates {
       for (const node of recent.before(src[i], times[i])) if (ids.length < most) this.#take(node, ids);
       const known = ids.length < most ? statistics.partners(src[i], this.#amounts.historical) : [];
       for (const node of known) if (ids.length < most) this.#take(node, ids);
+      // Those who wrote to the source are too few among all destinations to be drawn by chance.
+      for (const node of statistics.senders(src[i])) if (this.#inPool[node] === 1) this.#take(node, ids);
       const raised = this.#drawOthers(random, ids, first);
       for (let k = corrections.length; k < ids.length; k++) corrections.push(k < raised.from ? 0 : raised.by);
       offsets.push(ids.length);
