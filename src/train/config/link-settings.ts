@@ -43,7 +43,7 @@ export function chooseLinkSettings(
   const numNodes = Math.max(1, facts?.num_nodes ?? 10_000);
   const numTrain = Math.max(1, facts?.num_train ?? 100_000);
   const numRelations = facts?.num_relations ?? 10;
-  const typed = facts?.has_relations ?? numRelations > 1;
+  const typed = numRelations > 1 && facts?.has_relations !== false;
   const common = {
     decoder: typed ? ('COMPLEX' as const) : ('DOT' as const),
     validationEdges: 5000,
@@ -65,7 +65,7 @@ export function chooseLinkSettings(
     width: small ? 128 : widestThatFits(numNodes, numTrain, epochs, seconds),
     batchSize: numTrain < 20_000 ? 100 : numTrain < 200_000 ? 500 : 1000,
     penalty: penaltyFor(numNodes, numTrain),
-    relationWeight: !typed || numRelations < 2 ? 0 : numRelations >= 100 ? 1 : 0.125,
+    relationWeight: !typed ? 0 : numRelations >= 100 ? 1 : 0.125,
   };
 }
 

@@ -72,18 +72,23 @@ ${counts(facts)}    dataset_dir: {dataset}
 training:
 ${againstAll ? queries(chosen) : negatives(chosen)}  num_epochs: ${chosen.epochs}
   # time_limit: 30m              # train as many epochs as fit
-  early_stopping:
-    metric: mrr
-    patience: ${String(chosen.patience).padEnd(19)}# evaluations without improvement; the best model is kept
-  checkpoint:
-    minutes: 10
-    save_best: true
-evaluation:
+${stopping(facts, 'mrr', chosen.patience)}evaluation:
   epochs_per_eval: ${chosen.epochsPerEval}
   max_edges: ${String(chosen.validationEdges).padEnd(19)}# of the validation split; the test split is always complete
   batch_size: 1000
   negative_sampling:
 ${(facts?.num_nodes ?? 0) > 1_000_000 ? '    negatives_per_positive: 1000 # filtered: true ranks among all nodes, but is slower' : '    filtered: true               # rank among all nodes, leave out known edges'}
+`;
+}
+
+/** Early stopping and the best model need a validation split. */
+function stopping(facts: DatasetFacts | undefined, metric: string, patience: number): string {
+  const checkpoint = '  checkpoint:\n    minutes: 10\n';
+  if (facts?.num_valid !== undefined && facts.num_valid <= 0) return checkpoint;
+  return `  early_stopping:
+    metric: ${metric}
+    patience: ${String(patience).padEnd(19)}# evaluations without improvement; the best model is kept
+${checkpoint}    save_best: true
 `;
 }
 
@@ -162,13 +167,7 @@ ${counts(facts)}    dataset_dir: {dataset}
   # model_dir: runs/first        # default: a new model_<i> in the dataset directory
 training:
 ${chosen.fullBatch ? '  full_batch: true               # one step per epoch on the whole graph\n  logs_per_epoch: 0\n' : `  batch_size: ${chosen.batchSize}\n`}  num_epochs: ${chosen.epochs}
-  early_stopping:
-    metric: accuracy
-    patience: ${String(chosen.patience).padEnd(19)}# evaluations without improvement; the best model is kept
-  checkpoint:
-    minutes: 10
-    save_best: true
-evaluation:
+${stopping(facts, 'accuracy', chosen.patience)}evaluation:
   batch_size: 1000
 `;
 }
