@@ -142,7 +142,7 @@ async function prepareWordNet(output: Output): Promise<PreparedStats> {
  */
 function quickstartConfig({ seed, fast }: QuickstartOptions, directory: string): SkeinConfig {
   const optimizer = { type: 'ADAGRAD', options: { learning_rate: 0.03 } };
-  const width = fast ? 8 : 192;
+  const width = fast ? 8 : 128;
   return resolveConfig({
     model: {
       random_seed: seed,
@@ -155,7 +155,7 @@ function quickstartConfig({ seed, fast }: QuickstartOptions, directory: string):
               output_dim: width,
               init: { type: 'UNIFORM', options: { scale_factor: 0.01 } },
             },
-            { type: 'TEXT', output_dim: width, options: { word_dim: fast ? 8 : 96 } },
+            { type: 'TEXT', output_dim: width, options: { word_dim: fast ? 8 : 64 } },
           ],
           [{ type: 'REDUCTION', bias: true, options: { type: 'SUM' } }],
         ],
@@ -168,13 +168,13 @@ function quickstartConfig({ seed, fast }: QuickstartOptions, directory: string):
     storage: { dataset: { dataset_dir: preparedFolder('wordnet') }, model_dir: directory },
     training: {
       batch_size: 1000,
-      num_epochs: fast ? 1 : 5,
-      negative_sampling: { num_chunks: 2, negatives_per_positive: fast ? 20 : 250, known_ends: !fast },
+      num_epochs: fast ? 1 : 6,
+      negative_sampling: { negatives_per_positive: fast ? 20 : 500, known_ends: !fast },
       logs_per_epoch: 1,
       early_stopping: { metric: 'mrr', patience: 1 },
       checkpoint: { minutes: 0.25, save_best: true },
     },
-    evaluation: { batch_size: 1000, epochs_per_eval: 2, negative_sampling: { filtered: true } },
+    evaluation: { batch_size: 1000, epochs_per_eval: 3, negative_sampling: { filtered: true } },
   }).config;
 }
 
