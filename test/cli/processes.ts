@@ -46,7 +46,7 @@ export function workFolder(): string {
   return path;
 }
 
-/** facts.tsv, prepared as facts/, and facts.yaml, which trains on it: many edges, so that an epoch takes a moment. */
+/** facts.tsv, prepared as facts/, and facts.yaml, which trains a small table on it: many edges, so that an epoch takes a moment. */
 export function prepareFacts(folder: string, edges = 4000): void {
   mkdirSync(folder, { recursive: true });
   // Any numbers, but the same each time.
@@ -56,7 +56,7 @@ export function prepareFacts(folder: string, edges = 4000): void {
   );
   writeFileSync(join(folder, 'facts.tsv'), `${lines.join('\n')}\n`);
   const { code, err } = shell(
-    `${skein} preprocess --edges facts.tsv --output-directory facts --dataset-split 0.9 0.05 0.05 && ${skein} config facts > facts.yaml`,
+    `${skein} preprocess --edges facts.tsv --output-directory facts --dataset-split 0.9 0.05 0.05 && ${skein} config facts --training.form=NEGATIVES '--model.encoder.layers[0][0].output_dim=50' > facts.yaml`,
     folder,
   );
   if (code !== 0) throw new Error(err);
