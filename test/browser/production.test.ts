@@ -51,5 +51,5 @@ test.each(bundlers)('%s: pages train', async (bundler) => {
 });
 
 test('a page with a GCN stays small', () => {
-  for (const bundler of bundlers) expect(sizes[`/${bundler}/gnn.js`]).toBeLessThan(170_000);
+  for (const bundler of bundlers) expect(sizes[`/${bundler}/gnn.js`]).toBeLessThan(180_000);
 });
