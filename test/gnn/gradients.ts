@@ -24,7 +24,7 @@ export function expectGradients(loss: () => Tensor, leaves: readonly Tensor[]): 
 }
 
 /** Returns the gradient of a leaf, 0 where it has none. */
-export function denseGradient(leaf: Tensor): Float64Array {
+function denseGradient(leaf: Tensor): Float64Array {
   const dense = new Float64Array(leaf.size);
   if (leaf.grad !== null) dense.set(leaf.grad.dataSync());
   leaf.sparseGrad?.addTo(dense);

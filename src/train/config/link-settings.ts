@@ -27,7 +27,7 @@ export interface LinkSettings {
 }
 
 /** The time that settings are chosen for if none is given. */
-export const defaultSeconds = 30 * 60;
+const defaultSeconds = 30 * 60;
 
 /** Above this, scores against all nodes cost more than they gain. */
 const mostNodesForAll = 60_000;
