@@ -13,6 +13,7 @@
 import type { BlockParent } from '../../graph/block.js';
 import { cast, type Tensor } from '../../tensor/index.js';
 import { unscoped } from '../../tensor/scope.js';
+import { iota } from '../../util/arrays.js';
 import { expected, ShapeError, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import type { Communicator, ReduceArray } from '../comm/communicator.js';
@@ -21,7 +22,6 @@ import type { PartitionBook } from '../partition/partition-book.js';
 import type { NodeRange, PartitionData } from '../partition/partition-data.js';
 import { OwnerRanges } from '../stores/owner-routes.js';
 import { RemoteRowStore } from '../stores/remote-row-store.js';
-import { iota } from './arrays.js';
 import { InEdges } from './in-edges.js';
 
 export interface DistGraphOptions {

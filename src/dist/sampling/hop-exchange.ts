@@ -9,8 +9,8 @@
 import { kernels } from '../../native/index.js';
 import { checkEdgeCount } from '../../sample/checks.js';
 import type { DrawKeys, SampleTime } from '../../sample/sampler.js';
+import { iota } from '../../util/arrays.js';
 import { copyBytes } from '../comm/comm-checks.js';
-import { iota } from './arrays.js';
 import type { DistGraph } from './dist-graph.js';
 import type { EdgeField, InEdges } from './in-edges.js';
 

@@ -14,8 +14,8 @@ import {
 } from '../../sample/hop-runner.js';
 import type { DrawnSlots, HopSource } from '../../sample/hop-source.js';
 import { drawSlots } from '../../sample/hop-source.js';
+import { iota } from '../../util/arrays.js';
 import type { RemoteRowStore } from '../stores/remote-row-store.js';
-import { iota } from './arrays.js';
 
 /** Columns of edge rows [neighbour, id, …]: the indices of the relation and of the weight's bits, −1 if absent. */
 export interface InEdgeColumns {

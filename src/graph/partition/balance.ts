@@ -3,7 +3,7 @@
  */
 
 /** Edges of a graph as two columns. */
-export interface EdgeEnds {
+export interface GraphEdges {
   readonly numNodes: number;
   readonly src: Int32Array;
   readonly dst: Int32Array;
@@ -13,7 +13,7 @@ export interface EdgeEnds {
 export const slack = 1.1;
 
 /** Counts the edges of every node; a self loop counts once. */
-export function degrees({ numNodes, src, dst }: EdgeEnds): Int32Array {
+export function degrees({ numNodes, src, dst }: GraphEdges): Int32Array {
   const degree = new Int32Array(numNodes);
   for (let i = 0; i < src.length; i++) {
     degree[src[i]]++;

@@ -8,10 +8,10 @@
  */
 import { randperm } from '../../tensor/index.js';
 import { Random } from '../../util/index.js';
-import { degrees, type EdgeEnds, evenOut, placeRest, slack } from './balance.js';
+import { degrees, evenOut, type GraphEdges, placeRest, slack } from './balance.js';
 import { metisPartitionWeighted, type WeightedAdjacency } from './metis.js';
 
-export function placeByMetis(edges: EdgeEnds, numParts: number, seed: number): Int32Array {
+export function placeByMetis(edges: GraphEdges, numParts: number, seed: number): Int32Array {
   const { numNodes, src } = edges;
   const nodeWeights = new Int32Array(2 * numNodes);
   for (const u of src) nodeWeights[2 * u]++;
@@ -22,7 +22,7 @@ export function placeByMetis(edges: EdgeEnds, numParts: number, seed: number): I
   return parts;
 }
 
-export function placeByLdg(edges: EdgeEnds, numParts: number): Int32Array {
+export function placeByLdg(edges: GraphEdges, numParts: number): Int32Array {
   const { numNodes, src, dst } = edges;
   const { offsets, indices, edgeWeights } = countPairs(edges);
   const mean = numNodes / numParts;
@@ -78,7 +78,7 @@ function countPairs({
   numNodes,
   src,
   dst,
-}: EdgeEnds): Pick<WeightedAdjacency, 'offsets' | 'indices' | 'edgeWeights'> {
+}: GraphEdges): Pick<WeightedAdjacency, 'offsets' | 'indices' | 'edgeWeights'> {
   const keys = new Float64Array(src.length);
   let count = 0;
   for (let i = 0; i < src.length; i++) {

@@ -10,10 +10,10 @@
  * nodes_p and edges_p how full p is (0 the emptiest, nearly 1 the fullest), time_p the time of the latest edge of p,
  * min and max over the partitions.
  */
-import { countByPartition, degrees, type EdgeEnds, evenOut, placeRest } from './balance.js';
+import { countByPartition, degrees, evenOut, type GraphEdges, placeRest } from './balance.js';
 
 /** Edges in order of time. */
-export interface TimedEdges extends EdgeEnds {
+export interface TimedEdges extends GraphEdges {
   /** Ascending. */
   readonly time: Float64Array;
 }

@@ -1,8 +1,8 @@
 /** Sampling from a stream of events as plain loops: the definition of `sampleTemporalHop` (see kernels.ts). */
 import type { Kernels } from '../kernels.js';
 import {
-  type Candidates,
   cutoffOf,
+  type EntryRange,
   findCandidates,
   pickEntries,
   RowWords,
@@ -17,7 +17,7 @@ export const temporalSampleTwins = {
     const stream = { starts, rows, time, limit, weights };
     const rule = { strategy, fanout, from, to };
     const words = new RowWords(key, step, tag);
-    const ranges: Candidates[] = [];
+    const ranges: EntryRange[] = [];
     indptr[0] = 0;
     for (let i = 0; i < numDst; i++) {
       cutoffs[i] = cutoffOf(stream, cutoffs[i], times[i]);

@@ -19,7 +19,7 @@ export interface TemporalRule {
 }
 
 /** Entries begin … end − 1 of the neighbour lists. */
-export interface Candidates {
+export interface EntryRange {
   readonly begin: number;
   readonly end: number;
 }
@@ -78,7 +78,7 @@ export function findCandidates(
   node: number,
   t: number,
   cutoff: number,
-): Candidates {
+): EntryRange {
   const start = starts[node];
   const last = to === 0 ? cutoff : lowerBound(time, 0, cutoff, t - to);
   const first = from === Infinity ? 0 : lowerBound(time, 0, last, t - from);
@@ -87,7 +87,7 @@ export function findCandidates(
 }
 
 /** How many of the candidates are taken. */
-export function takenOf({ rows, weights }: Stream, rule: TemporalRule, { begin, end }: Candidates): number {
+export function takenOf({ rows, weights }: Stream, rule: TemporalRule, { begin, end }: EntryRange): number {
   let count = end - begin;
   if (rule.strategy === 2) {
     count = 0;
@@ -100,7 +100,7 @@ export function takenOf({ rows, weights }: Stream, rule: TemporalRule, { begin, 
 export function pickEntries(
   stream: Stream,
   { strategy }: TemporalRule,
-  { begin, end }: Candidates,
+  { begin, end }: EntryRange,
   words: RowWords,
   out: Int32Array,
 ): void {

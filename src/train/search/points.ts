@@ -4,13 +4,17 @@
  */
 import { Random } from '../../util/philox.js';
 
-export type Sampler = 'quasi' | 'random';
+export type PointSampler = 'quasi' | 'random';
 
 /** The random stream of points, separate from others with the same seed. */
 const pointStream = 0x73656172;
 
 /** Returns a function that gives point k in `dimensions` dimensions. */
-export function pointSequence(sampler: Sampler, seed: number, dimensions: number): (k: number) => number[] {
+export function pointSequence(
+  sampler: PointSampler,
+  seed: number,
+  dimensions: number,
+): (k: number) => number[] {
   const random = new Random(seed, pointStream);
   if (sampler === 'random')
     return (k) => {

@@ -24,7 +24,7 @@ import { resolveConfig } from '../config/index.js';
 import { applyOverrides } from '../config/overrides.js';
 import { Output } from '../run/output.js';
 import { builtInSpace } from './built-in-spaces.js';
-import type { Sampler } from './points.js';
+import type { PointSampler } from './points.js';
 import { defaultVariant, type Variant, variants } from './rounds.js';
 import { embeddingWidth, Search, type SearchResult } from './search.js';
 import { readSettings, type SearchSettings, settingsFile, writeSettings } from './search-files.js';
@@ -40,7 +40,7 @@ export interface SearchOptions {
   /** Number of points. Default 16; a larger number enlarges a finished search. */
   readonly trials?: number;
   /** `quasi` (default) covers the space evenly; `random` draws points independently. */
-  readonly sampler?: Sampler;
+  readonly sampler?: PointSampler;
   /** Seed of the points. Default 1. */
   readonly seed?: number;
   /** Default: by the size of the graph. */

@@ -5,7 +5,7 @@ import { writeFileAtomic } from '../../storage/atomic-file.js';
 import { FormatError } from '../../util/errors.js';
 import { isTree, type Tree } from '../../util/schema/key-path.js';
 import { readConfigFile } from '../config/config-file.js';
-import type { Sampler } from './points.js';
+import type { PointSampler } from './points.js';
 import type { Variant } from './rounds.js';
 import { type TrialValues, withValues } from './space.js';
 
@@ -15,7 +15,7 @@ const bestFile = 'best.yaml';
 export interface SearchSettings {
   readonly seed: number;
   readonly trials: number;
-  readonly sampler: Sampler;
+  readonly sampler: PointSampler;
   readonly variant: Variant;
   readonly space: unknown;
   /** The configuration that is varied. */

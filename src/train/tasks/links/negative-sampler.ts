@@ -33,7 +33,7 @@ export abstract class TrainingNegativeSampler {
 }
 
 /** Negatives that replace the source and the destination of an edge. */
-export interface EndCounts {
+export interface NegativesPerEnd {
   readonly src: number;
   readonly dst: number;
 }
@@ -42,7 +42,7 @@ export interface RandomNegativeSamplerOptions {
   /** Groups of edges that share negatives (default 1). */
   readonly numChunks?: number;
   /** Negatives of each edge, for both ends or for each; −1 takes all resident nodes (default 500). */
-  readonly numNegatives?: number | EndCounts;
+  readonly numNegatives?: number | NegativesPerEnd;
   /** The fraction drawn as ends of random edges of the batch, so in proportion to degree (default 0). */
   readonly degreeFraction?: number;
   /** Take all nodes but those that make a true edge. */
@@ -65,7 +65,7 @@ export interface RandomNegativeSamplerOptions {
 /** Uniform and degree-based corruption of nodes, shared within chunks. */
 export class RandomNegativeSampler extends TrainingNegativeSampler {
   readonly numChunks: number;
-  readonly numNegatives: number | EndCounts;
+  readonly numNegatives: number | NegativesPerEnd;
   readonly degreeFraction: number;
   readonly filtered: boolean;
   readonly localFilterMode: 'DEG' | 'ALL';
@@ -143,7 +143,7 @@ export class RandomNegativeSampler extends TrainingNegativeSampler {
   }
 }
 
-function checkCounts(where: string, given: number | EndCounts): number | EndCounts {
+function checkCounts(where: string, given: number | NegativesPerEnd): number | NegativesPerEnd {
   if (typeof given !== 'object') return checkInteger(where, 'numNegatives', given, -1);
   return {
     src: checkInteger(where, 'numNegatives.src', given.src, 1),
