@@ -18,7 +18,7 @@ interface StepArguments {
 }
 
 /** Row ids[i] of the parameter and of the optimiser state takes gradient row i. */
-interface RowStepArguments extends StepArguments {
+export interface RowStepArguments extends StepArguments {
   /** Rows of p and of the optimiser state; unique. */
   readonly ids: Int32Array;
   /** Elements per row. */

@@ -3,6 +3,14 @@
  * Needs Node.js; the codec of tensors is in `tensor`.
  */
 export type { DecodedTensors, SafetensorsMetadata } from '../tensor/safetensors.js';
+export {
+  type RowAdagradOptions,
+  type RowAdamOptions,
+  type RowSGDOptions,
+  rowAdagrad,
+  rowAdam,
+  rowSGD,
+} from './built-in-row-optimizers.js';
 export { FileStore, type FileStoreOptions } from './file-store.js';
 export { type HotColdOptions, type HotColdStats, HotColdStore } from './hot-cold-store.js';
 export { type MemoryPlan, type MemoryPlanOptions, planMemory } from './memory-plan.js';
@@ -16,17 +24,7 @@ export {
 } from './partition-buffer-store.js';
 export { PartitionLayout } from './partition-layout.js';
 export { repartitionTable } from './repartition-table.js';
-export {
-  BaseRowOptimizer,
-  type RowAdagradOptions,
-  type RowAdamOptions,
-  type RowOptimizer,
-  type RowOptimizerState,
-  type RowSGDOptions,
-  rowAdagrad,
-  rowAdam,
-  rowSGD,
-} from './row-optimizer.js';
+export { BaseRowOptimizer, type RowOptimizer, type RowOptimizerState } from './row-optimizer.js';
 export type { RowArray, RowReader, RowStore, StoreType } from './row-store.js';
 export {
   loadCheckpoint,

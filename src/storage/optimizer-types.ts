@@ -18,7 +18,8 @@ import {
   type Settings,
   type ValuesOf,
 } from '../util/settings.js';
-import { type RowOptimizer, rowAdagrad, rowAdam, rowSGD, rowSumAdagrad } from './row-optimizer.js';
+import { rowAdagrad, rowAdam, rowSGD, rowSumAdagrad } from './built-in-row-optimizers.js';
+import type { RowOptimizer } from './row-optimizer.js';
 
 export type AnyOptimizer = Optimizer<BaseOptions>;
 

@@ -10,7 +10,7 @@ import {
 } from 'skein/storage';
 import { fromArray } from 'skein/tensor';
 import { describe, expect, test } from 'vitest';
-import { rowSumAdagrad } from '#internal/storage/row-optimizer.js';
+import { rowSumAdagrad } from '#internal/storage/built-in-row-optimizers.js';
 import { TableFiles } from '#internal/storage/table-files.js';
 import { countingInit, scratchFolder } from './tables.js';
 
