@@ -13,6 +13,7 @@ import { z } from 'zod';
 import { FormatError } from '../../util/errors.js';
 import { isoSeconds } from '../formats/iso-time.js';
 import { parseDecimal } from '../formats/parse-number.js';
+import { parsePreparedJson } from './prepared-json.js';
 
 const name = z.string();
 const missing = z.boolean();
@@ -164,16 +165,7 @@ export class NodeEncoding {
   }
 
   static parse(text: string, path: string): NodeEncoding {
-    let value: unknown;
-    try {
-      value = JSON.parse(text);
-    } catch (error) {
-      throw new FormatError(
-        `${path}: expected JSON, got ${(error as Error).message}. Prepare the directory again.`,
-        { path },
-      );
-    }
-    const parsed = schema.safeParse(value);
+    const parsed = schema.safeParse(parsePreparedJson(text, path));
     if (!parsed.success) {
       const [issue] = parsed.error.issues;
       throw new FormatError(

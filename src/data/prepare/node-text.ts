@@ -11,6 +11,7 @@
 import { z } from 'zod';
 import { SparseMatrix } from '../../graph/index.js';
 import { FormatError } from '../../util/errors.js';
+import { parsePreparedJson } from './prepared-json.js';
 
 export const textFiles = {
   vocabulary: 'nodes/text.json',
@@ -71,16 +72,7 @@ export class TextVocabulary {
   }
 
   static parse(text: string, path: string): TextVocabulary {
-    let value: unknown;
-    try {
-      value = JSON.parse(text);
-    } catch (error) {
-      throw new FormatError(
-        `${path}: expected JSON, got ${(error as Error).message}. Prepare the directory again.`,
-        { path },
-      );
-    }
-    const parsed = schema.safeParse(value);
+    const parsed = schema.safeParse(parsePreparedJson(text, path));
     if (!parsed.success || parsed.data.words.length !== parsed.data.counts.length) {
       const [issue] = parsed.error?.issues ?? [];
       const got =

@@ -1,14 +1,13 @@
 /**
  * The softmax loss of link prediction, fused with its scores: −log softmax([positive, negatives])[0] of each edge,
- * where scores are dot products. The gradients are computed in the same pass over the scores, while these are in the
- * cache, and returned by backward; a second backward pass through the same graph computes them again.
+ * where scores are dot products. The gradients are computed in the same pass over the scores.
  */
-import { binaryCode, kernels, reduceCode } from '../../native/index.js';
+import { kernels } from '../../native/index.js';
 import { Tensor } from '../../tensor/index.js';
-import { builtinOp } from '../../tensor/op.js';
 import { checkIds, checkSameFloat, checkShapeIs, pack, zerosLike } from '../../tensor/ops/common.js';
 import { formatShape } from '../../tensor/shape.js';
 import { expected, ShapeError, ValueError } from '../../util/errors.js';
+import { addUp, fusedLoss, type Gradients, type LossPart, type ReadyGradients } from './fused-loss.js';
 import { checkChunks } from './scores.js';
 
 /** Masked negatives: for edge i the positions (0 … n−1) at offsets[i] … offsets[i+1]−1. */
@@ -34,45 +33,21 @@ export interface ChunkedLossOptions {
   readonly reduction?: 'sum' | 'mean';
 }
 
-type Gradients = readonly (Tensor | null)[];
-
-interface Attributes {
+interface Attributes extends ReadyGradients {
   readonly sides: readonly { readonly negatives: Int32Array; readonly mask: NegativeMask | null }[];
   readonly chunks: number;
   readonly mean: boolean;
-  /** Gradients that forward computed: rows, then query and target of each side. Backward removes them. */
-  ready: Gradients | null;
 }
 
-const chunkedSoftmaxLossOp = builtinOp<Attributes>({
-  name: 'chunkedSoftmaxLoss',
-  forward(ctx, inputs, attributes) {
-    const made = ctx.recording ? gradientsFor(inputs, ctx.needs(0)) : null;
-    const total = Tensor.allocate(inputs[0].dtype, []);
-    run(inputs, attributes, made, total);
-    attributes.ready = made;
-    ctx.save(...inputs);
-    return total;
-  },
-  backward(ctx, gy, attributes) {
-    let gradients = attributes.ready;
-    attributes.ready = null;
-    if (gradients === null || gradients.some((t) => t?.isDisposed)) {
-      gradients = gradientsFor(ctx.saved, ctx.needs(0));
-      run(ctx.saved, attributes, gradients, Tensor.allocate(gy.dtype, []));
-    }
-    return gradients.map((g, i) => {
-      if (g === null || !ctx.needs(i)) return null;
-      scaleBy(g, gy);
-      return g;
-    });
-  },
-});
+const chunkedSoftmaxLossOp = fusedLoss<Attributes>({ name: 'chunkedSoftmaxLoss', gradientsFor, run });
 
-/** Allocates gradients. The kernel writes those of queries and targets and adds to that of the rows. */
-function gradientsFor([rows, ...others]: readonly Tensor[], needsRows: boolean): Gradients {
+/**
+ * Allocates gradients of the rows, then of query and target of each side. The kernel writes those of queries and targets
+ * and adds to that of the rows.
+ */
+function gradientsFor([rows, ...others]: readonly Tensor[], needs: (input: number) => boolean): Gradients {
   const made = others.map((t) => Tensor.allocate(t.dtype, t.shape));
-  return [needsRows ? zerosLike(rows.dtype, rows.shape) : null, ...made];
+  return [needs(0) ? zerosLike(rows.dtype, rows.shape) : null, ...made];
 }
 
 /** Writes the reduced loss of all sides to `total`; fills `made` if it is given. */
@@ -112,50 +87,6 @@ function run(
   }
   addUp(parts, total);
   for (const { losses } of parts) losses.dispose();
-}
-
-/** Losses of edges with their scale. */
-interface LossPart {
-  readonly losses: Tensor;
-  readonly scale: number;
-}
-
-/** total = Σ scale · Σ losses. */
-export function addUp(parts: readonly LossPart[], total: Tensor): void {
-  if (total.device !== null) {
-    addUpOnDevice(parts, total);
-    return;
-  }
-  let sum = 0;
-  for (const { losses, scale } of parts) {
-    const out = losses.dtype === 'f32' ? new Float32Array(1) : new Float64Array(1);
-    kernels().reduce(reduceCode.sum, losses.floats, out, 1, losses.size, 1);
-    sum += scale * out[0];
-  }
-  total.floats[0] = sum;
-}
-
-/** total = Σ scale · Σ losses, without reading values to the host. */
-function addUpOnDevice(parts: readonly LossPart[], total: Tensor): void {
-  kernels().fill(total.floats, 1, 0);
-  for (const { losses, scale } of parts) {
-    const sum = Tensor.allocate(total.dtype, []);
-    if (losses.size === 0) kernels().fill(sum.floats, 1, 0);
-    else kernels().reduce(reduceCode.sum, losses.floats, sum.floats, 1, losses.size, 1);
-    kernels().axpy(scale, sum.floats, total.floats, 1);
-    sum.dispose();
-  }
-}
-
-/** Multiplies a gradient that forward computed by that of the loss, in place. */
-export function scaleBy(g: Tensor, gy: Tensor): void {
-  if (g.device !== null) {
-    const once = Int32Array.of(1, g.size, 1, 0);
-    kernels().binary(binaryCode.mul, g.floats, pack(gy), g.floats, g.size, once);
-    return;
-  }
-  const factor = pack(gy)[0];
-  if (factor !== 1) kernels().scale(g.floats, g.size, factor);
 }
 
 /** Returns the loss of all edges of one direction: query [B, d], target [B, d], rows [U, d] → a scalar. */

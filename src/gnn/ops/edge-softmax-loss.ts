@@ -8,14 +8,8 @@ import { SparseRows, Tensor } from '../../tensor/index.js';
 import { builtinOp } from '../../tensor/op.js';
 import { checkIds, checkSameFloat, checkShapeIs, pack } from '../../tensor/ops/common.js';
 import { expected, ShapeError } from '../../util/errors.js';
-import {
-  addUp,
-  type ChunkedLossOptions,
-  checkMask,
-  isMean,
-  type NegativeMask,
-  scaleBy,
-} from './chunked-softmax-loss.js';
+import { type ChunkedLossOptions, checkMask, isMean, type NegativeMask } from './chunked-softmax-loss.js';
+import { addUp, scaleBy } from './fused-loss.js';
 import { checkMatrix, checkNegatives } from './scores.js';
 
 /** One direction of corruption: operator(rows[sources], relations) should find rows[targets]. */

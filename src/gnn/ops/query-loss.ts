@@ -1,7 +1,6 @@
 /**
  * The loss of queries against all rows of a table, as one-against-all training of link prediction needs it: scores, loss and
- * gradients without a matrix of scores for the whole batch. Forward computes the gradients, while the scores exist, and
- * backward returns them; a second backward pass through the same graph computes them again.
+ * gradients without a matrix of scores for the whole batch. Forward computes the gradients, while the scores exist.
  */
 import {
   type FloatArray,
@@ -13,11 +12,10 @@ import {
   reduceCode,
 } from '../../native/index.js';
 import { Tensor } from '../../tensor/index.js';
-import { builtinOp } from '../../tensor/op.js';
 import { checkSameFloat, checkShapeIs, pack } from '../../tensor/ops/common.js';
 import { formatShape } from '../../tensor/shape.js';
 import { checkNumber, expected, ShapeError, ValueError } from '../../util/errors.js';
-import { scaleBy } from './chunked-softmax-loss.js';
+import { fusedLoss, type Gradients, type ReadyGradients } from './fused-loss.js';
 import { checkIdLists, type IdLists } from './id-lists.js';
 import { checkMatrix } from './scores.js';
 
@@ -56,7 +54,7 @@ export interface QueryLossOptions {
   readonly dropout?: TableDropout | null;
 }
 
-interface Attributes {
+interface Attributes extends ReadyGradients {
   readonly kind: number;
   readonly answers: IdLists;
   readonly known: IdLists | null;
@@ -65,35 +63,11 @@ interface Attributes {
   readonly sigma: FloatArray;
   readonly offset: number;
   readonly dropout: TableDropout | null;
-  /** Gradients that forward computed: of query, table and bias. Backward removes them. */
-  ready: Gradients | null;
 }
 
-type Gradients = readonly (Tensor | null)[];
+const queryLossOp = fusedLoss<Attributes>({ name: 'queryLoss', gradientsFor, run });
 
-const queryLossOp = builtinOp<Attributes>({
-  name: 'queryLoss',
-  forward(ctx, inputs, attributes) {
-    const made = ctx.recording ? gradientsFor(inputs, (i) => ctx.needs(i)) : null;
-    const total = Tensor.allocate(inputs[0].dtype, []);
-    run(inputs, attributes, made, total);
-    attributes.ready = made;
-    ctx.save(...inputs);
-    return total;
-  },
-  backward(ctx, gy, attributes) {
-    let gradients = attributes.ready;
-    attributes.ready = null;
-    if (gradients === null || gradients.some((t) => t?.isDisposed)) {
-      gradients = gradientsFor(ctx.saved, (i) => ctx.needs(i));
-      run(ctx.saved, attributes, gradients, Tensor.allocate(gy.dtype, []));
-    }
-    for (const g of gradients) if (g !== null) scaleBy(g, gy);
-    return gradients;
-  },
-});
-
-/** Allocates the gradients that are needed; the kernel writes every element. */
+/** Allocates the gradients of query, table and bias that are needed; the kernel writes every element. */
 function gradientsFor(inputs: readonly Tensor[], needs: (input: number) => boolean): Gradients {
   return inputs.map((t, i) => (needs(i) ? Tensor.allocate(t.dtype, t.shape) : null));
 }

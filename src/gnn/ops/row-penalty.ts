@@ -22,7 +22,7 @@ import { toDeviceOf } from '../../tensor/move.js';
 import { builtinOp } from '../../tensor/op.js';
 import { checkFloat, checkIds, pack, zerosLike } from '../../tensor/ops/common.js';
 import { checkInteger, expected, ShapeError } from '../../util/errors.js';
-import { addUp, scaleBy } from './chunked-softmax-loss.js';
+import { addUp, scaleBy } from './fused-loss.js';
 import { checkMatrix } from './scores.js';
 
 export interface RowPenaltyOptions {
