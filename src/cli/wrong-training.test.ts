@@ -71,6 +71,12 @@ it.each<readonly [title: string, file: string, overrides: readonly string[], par
     ['training.candidates', 'RESIDENT with storage.embeddings.type PARTITION_BUFFER', 'HOST_MEMORY'],
   ],
   [
+    'known edges on disk',
+    buffer,
+    ['training.negative_sampling.known_filter=true'],
+    ['training.negative_sampling.known_filter', 'false with storage.embeddings.type PARTITION_BUFFER', 'remove it'],
+  ],
+  [
     'answers on disk',
     buffer,
     ['training.form=K_VS_ALL'],

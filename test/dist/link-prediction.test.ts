@@ -93,6 +93,7 @@ const cases: Readonly<Record<string, readonly [dataset: string, more: object]>> 
     typed,
     { model: { decoder: { type: 'DISTMULT', options: { edge_decoder_method: 'CORRUPT_REL' } } } },
   ],
+  'drawn negatives without true ones': [typed, { training: { negative_sampling: { known_filter: true } } }],
   'all nodes but true ones as negatives': [typed, { training: { negative_sampling: { filtered: true } } }],
   'batches smaller than the workers': [
     fewTyped,

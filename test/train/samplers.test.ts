@@ -166,6 +166,23 @@ describe.each([false, true])('RandomNegativeSampler on six nodes (relations: %s)
   );
 
   test.each([true, false])(
+    'knownFilter leaves out drawn negatives that make an edge of the graph (sources: %s)',
+    async (src) => {
+      for (const numChunks of [1, 3]) {
+        const options = { numChunks, numNegatives: 40 };
+        const { batch, negatives } = await draw({ ...options, knownFilter: true }, src);
+        const masked = maskedEdges(batch, negatives, src);
+        expect(masked.filter((key) => !edges.has(key))).toEqual([]);
+        expect(masked.length).toBe(countTrue(batch, negatives, src, edges));
+        // Sources with relations are the only ones whose true edges are all in the batch.
+        expect(masked.every((key) => inBatch.has(key))).toBe(typed && src);
+        // The draws are those of the sampler without the filter.
+        expect((await draw(options, src)).negatives.ids).toEqual(negatives.ids);
+      }
+    },
+  );
+
+  test.each([true, false])(
     'known ends are negatives too, except where they make the edge (sources: %s)',
     async (src) => {
       for (const numChunks of [1, 2, 3]) {

@@ -117,8 +117,9 @@ function checkStorage(config: SkeinConfig): ConfigProblem[] {
     if (table.type !== 'PARTITION_BUFFER') continue;
     problems.push(...checkBuffer(`storage.${name}`, table));
     const { num_partitions: partitions, buffer_capacity: capacity } = table.options;
-    if (training.negative_sampling.filtered && capacity < partitions) {
-      const key = 'training.negative_sampling.filtered';
+    for (const filter of ['filtered', 'known_filter'] as const) {
+      if (!training.negative_sampling[filter] || capacity >= partitions) continue;
+      const key = `training.negative_sampling.${filter}`;
       const advice = 'Known edges of nodes on disk cannot be filtered out; remove it, or use HOST_MEMORY.';
       problems.push(problem(key, `false with storage.${name}.type PARTITION_BUFFER`, true, advice));
     }

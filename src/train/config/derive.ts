@@ -260,11 +260,11 @@ function clipCapacity<T extends StorageConfig['features'] | StorageConfig['embed
 }
 
 /** Applies the settings that `filtered` implies: all nodes, in one chunk. Other values are replaced, as in Marius. */
-function resolveFiltered(
+function resolveFiltered<S extends NegativeSamplingConfig>(
   where: 'training' | 'evaluation',
-  sampling: NegativeSamplingConfig,
+  sampling: S,
   { given, warn }: DeriveContext,
-): NegativeSamplingConfig {
+): S {
   if (!sampling.filtered) return sampling;
   const implied = { num_chunks: 1, negatives_per_positive: -1, degree_fraction: 0 };
   for (const [key, value] of Object.entries(implied) as [keyof typeof implied, number][]) {

@@ -34,31 +34,39 @@ const negativeCounts = () => {
   );
 };
 
-const negativeSampling = () =>
+const negativeFields = () => ({
+  num_chunks: field(integer(1), 1, 'number of chunks of a batch, each with separate negatives'),
+  negatives_per_positive: field(
+    negativeCounts(),
+    1000,
+    'negative nodes per edge; -1: all nodes but the true one; { src, dst }: for each end, an extension of Marius',
+  ),
+  degree_fraction: field(number(0, 1), 0, 'fraction of the negatives drawn by degree'),
+  filtered: field(
+    flag(),
+    false,
+    'use all nodes as negatives except those that form a known edge; implies num_chunks 1, negatives_per_positive -1, degree_fraction 0',
+  ),
+  local_filter_mode: field(
+    choice(['DEG', 'ALL']),
+    'DEG',
+    'negatives that are masked if they form an edge of the batch: those drawn by degree, or all',
+  ),
+  self_filter: field(flag(), false, {
+    doc: 'mask drawn negatives that are the true end of their edge; false, as in Marius: they compete with it',
+    ours: true,
+  }),
+  known_ends: field(flag(), false, {
+    doc: "also use the known ends of the chunk's edges as negatives, among them the end of the edge itself: a model with features or text learns that a node is not its own neighbour; implies self_filter; no effect if all nodes are negatives",
+    ours: true,
+  }),
+});
+
+const trainingNegatives = () =>
   section({
-    num_chunks: field(integer(1), 1, 'number of chunks of a batch, each with separate negatives'),
-    negatives_per_positive: field(
-      negativeCounts(),
-      1000,
-      'negative nodes per edge; -1: all nodes but the true one; { src, dst }: for each end, an extension of Marius',
-    ),
-    degree_fraction: field(number(0, 1), 0, 'fraction of the negatives drawn by degree'),
-    filtered: field(
-      flag(),
-      false,
-      'use all nodes as negatives except those that form a known edge; implies num_chunks 1, negatives_per_positive -1, degree_fraction 0',
-    ),
-    local_filter_mode: field(
-      choice(['DEG', 'ALL']),
-      'DEG',
-      'negatives that are masked if they form an edge of the batch: those drawn by degree, or all',
-    ),
-    self_filter: field(flag(), false, {
-      doc: 'mask drawn negatives that are the true end of their edge; false, as in Marius: they compete with it',
-      ours: true,
-    }),
-    known_ends: field(flag(), false, {
-      doc: "also use the known ends of the chunk's edges as negatives, among them the end of the edge itself: a model with features or text learns that a node is not its own neighbour; implies self_filter; no effect if all nodes are negatives",
+    ...negativeFields(),
+    known_filter: field(flag(), false, {
+      doc: 'mask drawn negatives that form a training edge, as RotatE does; implies self_filter and local_filter_mode ALL; false, as in Marius: they compete with true edges',
       ours: true,
     }),
   });
@@ -145,7 +153,7 @@ export const trainingSchema = section({
     ours: true,
     shown: 'ALL, or RESIDENT with a partition buffer',
   }),
-  negative_sampling: field(negativeSampling(), {}, 'negatives of link prediction, with the form NEGATIVES'),
+  negative_sampling: field(trainingNegatives(), {}, 'negatives of link prediction, with the form NEGATIVES'),
   bucket_partitions: field(integer(-1, 4096), -1, {
     doc: 'link prediction with all rows in memory: order training edges by buckets between this many partitions of the nodes; 0: random order; -1: random order up to 1 GiB of rows and optimiser state, chosen by size above',
     ours: true,
@@ -224,7 +232,7 @@ const shownMetrics = (task: 'LINK_PREDICTION' | 'NODE_CLASSIFICATION'): string =
 export const evaluationSchema = () =>
   section({
     batch_size: field(integer(1), 1000, 'edges or nodes scored at a time'),
-    negative_sampling: field(negativeSampling(), {}, 'negatives that a true edge is ranked against'),
+    negative_sampling: field(section(negativeFields()), {}, 'negatives that a true edge is ranked against'),
     pipeline: field(pipeline(), {}, 'overlap of loading and computing'),
     epochs_per_eval: field(integer(1), 1, 'epochs between evaluations on the validation set'),
     max_edges: field(countOr('all'), -1, {

@@ -339,12 +339,15 @@ function checkWorkers(config: SkeinConfig, workers: number): void {
         'distributed.edges: expected replicated with storage.embeddings.type PARTITION_BUFFER, got spread. A buffer reads the edges of its partitions from their file; no worker holds the others.',
       ),
     );
-  if (shardsRequested && training.negative_sampling.filtered)
+  const { filtered, known_filter: known } = training.negative_sampling;
+  if (shardsRequested && (filtered || known)) {
+    const key = filtered ? 'filtered' : 'known_filter';
     throw markCollective(
       new ConfigError(
-        `distributed.edges: expected replicated with training.negative_sampling.filtered, got spread. Every worker compares its negatives with all training edges; set distributed.edges to replicated, or filtered to false.`,
+        `distributed.edges: expected replicated with training.negative_sampling.${key}, got spread. Every worker compares its negatives with all training edges; set distributed.edges to replicated, or ${key} to false.`,
       ),
     );
+  }
   if (shardsRequested && subsamples(config))
     throw markCollective(
       new ConfigError(

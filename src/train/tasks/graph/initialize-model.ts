@@ -220,6 +220,7 @@ function newNegatives(
     localFilterMode: config.local_filter_mode,
     selfFilter: config.self_filter,
     knownEnds: config.known_ends,
+    knownFilter: config.known_filter ?? false,
     seed,
   });
 }

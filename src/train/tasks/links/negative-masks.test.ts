@@ -41,6 +41,8 @@ describe.each([
   [3, 60, 9, 40, 1],
   [4, 61, 9, 40, 7],
   [5, 500, 2000, 64, 4],
+  // Queries with more known answers than drawn negatives.
+  [6, 900, 20, 6, 5],
 ])('batch %s of %s edges, %s nodes, %s negatives in %s chunks', (seed, edges, nodes, count, chunks) => {
   const random = new Random(seed, 2);
   const ids = Int32Array.from({ length: count * chunks }, () => random.nextInt(nodes));
@@ -61,9 +63,8 @@ describe.each([
     );
     const column = (at: number) => Int32Array.from(distinct, (edge) => edge[at]);
     const list = { src: column(0), dst: column(2), relations: typed ? column(1) : null };
-    const one = ids.subarray(0, count);
-    expect(maskKnownEdges(batch, one, new FilterIndex([list], nodes, 3))).toEqual(
-      plainMask(edges, one, 1, inBatch),
+    expect(maskKnownEdges(batch, ids, chunks, new FilterIndex([list], nodes, 3))).toEqual(
+      plainMask(edges, ids, chunks, inBatch),
     );
   });
 });

@@ -49,11 +49,28 @@ export function maskBatchEdges(ends: CorruptedEnds, ids: Int32Array, chunks: num
 export function maskKnownEdges(
   ends: CorruptedEnds,
   ids: Int32Array,
+  chunks: number,
   known: Pick<FilterIndex, 'lists'>,
 ): NegativeMask | null {
   const lists = known.lists(ends.kept, ends.relations, ends.tails);
-  return maskEach(ends, ids, 1, (edge, find) => {
-    for (let p = lists.offsets[edge]; p < lists.offsets[edge + 1]; p++) find(lists.ids[p]);
+  const count = ids.length / chunks;
+  const perChunk = Math.ceil(ends.replaced.length / chunks);
+  return maskEach(ends, ids, chunks, (edge, find) => {
+    const [begin, end] = [lists.offsets[edge], lists.offsets[edge + 1]];
+    if (end - begin <= count) {
+      for (let p = begin; p < end; p++) find(lists.ids[p]);
+      return;
+    }
+    // Few drawn ids against a long list: the list is searched, and an id that was drawn twice is found once.
+    const first = Math.floor(edge / perChunk) * count;
+    const list = lists.ids.subarray(begin, end);
+    const drawn = new Set<number>();
+    for (let j = first; j < first + count; j++) {
+      const id = ids[j];
+      if (list[lowerBound(list, id)] !== id || drawn.has(id)) continue;
+      drawn.add(id);
+      find(id);
+    }
   });
 }
 
@@ -98,7 +115,7 @@ function sortFrom(values: number[], first: number): void {
   for (let i = 0; i < sorted.length; i++) values[first + i] = sorted[i];
 }
 
-function lowerBound(values: Float64Array, wanted: number): number {
+function lowerBound(values: Float64Array | Int32Array, wanted: number): number {
   let lo = 0;
   let hi = values.length;
   while (lo < hi) {

@@ -59,6 +59,8 @@ export interface RandomNegativeSamplerOptions {
    * where sources are; implies selfFilter (default false).
    */
   readonly knownEnds?: boolean;
+  /** Leave out drawn negatives that make a training edge; implies the other filters (default false). */
+  readonly knownFilter?: boolean;
   readonly seed?: number;
 }
 
@@ -71,6 +73,7 @@ export class RandomNegativeSampler extends TrainingNegativeSampler {
   readonly localFilterMode: 'DEG' | 'ALL';
   readonly selfFilter: boolean;
   readonly knownEnds: boolean;
+  readonly knownFilter: boolean;
   readonly #random: Random;
 
   constructor(graphStorage: GraphStorage, options: RandomNegativeSamplerOptions = {}) {
@@ -83,6 +86,7 @@ export class RandomNegativeSampler extends TrainingNegativeSampler {
       localFilterMode: true,
       selfFilter: true,
       knownEnds: true,
+      knownFilter: true,
       seed: true,
     });
     const where = 'RandomNegativeSampler';
@@ -94,12 +98,13 @@ export class RandomNegativeSampler extends TrainingNegativeSampler {
       : checkNumber(where, 'degreeFraction', options.degreeFraction ?? 0, 0, 1);
     this.localFilterMode = options.localFilterMode ?? 'DEG';
     this.knownEnds = options.knownEnds ?? false;
+    this.knownFilter = options.knownFilter ?? false;
     this.selfFilter = this.knownEnds || (options.selfFilter ?? false);
     this.#random = new Random(options.seed ?? 0, streams.negatives);
   }
 
   override async prepare(): Promise<void> {
-    if (this.filtered) await this.graphStorage.trainFilterIndex();
+    if (this.filtered || this.knownFilter) await this.graphStorage.trainFilterIndex();
   }
 
   override getNegatives(batch: TrainingBatch, src: boolean): Negatives {
@@ -108,9 +113,9 @@ export class RandomNegativeSampler extends TrainingNegativeSampler {
     const ranges = batch.train ? this.graphStorage.trainedRanges() : [{ localStart: 0, rows: numNodes }];
     const resident = ranges.reduce((sum, range) => sum + range.rows, 0);
     if (resident === 0) throw new StateError('RandomNegativeSampler: expected resident nodes, got none.');
-    if (this.filtered && batch.train && !allResident)
+    if ((this.filtered || this.knownFilter) && batch.train && !allResident)
       throw new StateError(
-        'RandomNegativeSampler: expected all nodes in memory for filtered negatives, got a partition buffer. Train without filtered.',
+        `RandomNegativeSampler: expected all nodes in memory for filtered negatives, got a partition buffer. Train without ${this.filtered ? 'filtered' : 'knownFilter'}.`,
       );
     const ends = corruptedEnds(batch, src);
     const count =
@@ -118,11 +123,12 @@ export class RandomNegativeSampler extends TrainingNegativeSampler {
     if (count < 0) {
       const ids = Int32Array.from({ length: resident }, (_, i) => i);
       toLocal(ids, ranges);
-      const mask = this.filtered
-        ? maskKnownEdges(ends, ids, this.graphStorage.knownFilter)
-        : this.localFilterMode === 'ALL'
-          ? maskBatchEdges(ends, ids, 1)
-          : maskPositives(ends, ids, 1);
+      const mask =
+        this.filtered || this.knownFilter
+          ? maskKnownEdges(ends, ids, 1, this.graphStorage.knownFilter)
+          : this.localFilterMode === 'ALL'
+            ? maskBatchEdges(ends, ids, 1)
+            : maskPositives(ends, ids, 1);
       return { ids, chunks: 1, mask };
     }
     const edges = ends.replaced.length;
@@ -136,6 +142,8 @@ export class RandomNegativeSampler extends TrainingNegativeSampler {
     const origins =
       byDegree > 0 && edges > 0 ? drawByDegree(ends.replaced, drawn, chunks, byDegree, random) : null;
     const ids = this.knownEnds && edges > 0 ? withKnownEnds(ends.kept, drawn, chunks) : drawn;
+    if (this.knownFilter)
+      return { ids, chunks, mask: maskKnownEdges(ends, ids, chunks, this.graphStorage.knownFilter) };
     if (this.localFilterMode === 'ALL') return { ids, chunks, mask: maskBatchEdges(ends, ids, chunks) };
     // A negative drawn from its own edge is the true end of that edge, so this includes those that DEG leaves out.
     if (this.selfFilter) return { ids, chunks, mask: maskPositives(ends, ids, chunks) };

@@ -41,7 +41,8 @@ export function spreadsEdges(config: SkeinConfig, dataset: PreparedDataset): boo
   const { storage, training } = config;
   // Filtered negatives are compared with all edges, subsampling counts them all; a buffer reads the edges of its partitions
   // from their file.
-  if (training.negative_sampling.filtered || subsamples(config)) return false;
+  const { filtered, known_filter: known } = training.negative_sampling;
+  if (filtered || known || subsamples(config)) return false;
   if (storage.embeddings.type === 'PARTITION_BUFFER') return false;
   const { rows, columns } = dataset.edgeFile('train') ?? { rows: 0, columns: 2 };
   const { incoming, outgoing } = followed(config);
