@@ -74,7 +74,11 @@ it.each<readonly [title: string, file: string, overrides: readonly string[], par
     'known edges on disk',
     buffer,
     ['training.negative_sampling.known_filter=true'],
-    ['training.negative_sampling.known_filter', 'false with storage.embeddings.type PARTITION_BUFFER', 'remove it'],
+    [
+      'training.negative_sampling.known_filter',
+      'false with storage.embeddings.type PARTITION_BUFFER',
+      'remove it',
+    ],
   ],
   [
     'answers on disk',
