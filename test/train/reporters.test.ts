@@ -149,6 +149,17 @@ describe('NodeClassificationReporter', () => {
     expect(reporter.size).toBe(0);
   });
 
+  it('reports the mean cross entropy of labelled rows on request', () => {
+    const reporter = new NodeClassificationReporter({ numClasses: 2, metrics: ['accuracy'], loss: true });
+    const scores = [Math.log(3), 0, 9, 0];
+    reporter.addResult([0, -1], tensor(scores).reshape([2, 2]));
+    reporter.addResult([1], tensor([[1000, 1000]]));
+    // Probabilities 3/4 and 1/2; scores are f32.
+    expect(reporter.results()).toEqual({ accuracy: 0.5, loss: expect.closeTo(Math.log(8 / 3) / 2, 6) });
+    reporter.addResult([0], [0]);
+    expect(reporter.results()).toEqual({ accuracy: 2 / 3 });
+  });
+
   it('refuses what does not fit', () => {
     const reporter = new NodeClassificationReporter({ numClasses: 2 });
     expect(() => reporter.addResult([0, 1], [0])).toThrow(/2 predictions/);

@@ -12,6 +12,11 @@ export interface NodeSettings {
   readonly weightDecay: number;
   readonly batchSize: number;
   readonly epochs: number;
+  /**
+   * Metric that chooses the epoch. On a few hundred validation nodes many epochs have equal accuracy by chance; the loss
+   * tells them apart.
+   */
+  readonly metric: 'loss' | 'accuracy';
   /** Evaluations without improvement; one evaluation per epoch. */
   readonly patience: number;
 }
@@ -27,12 +32,12 @@ export function chooseNodeSettings(facts: DatasetFacts | undefined): NodeSetting
   if (numNodes * width + numEdges * 64 <= mostForFullBatch)
     return {
       ...{ fullBatch: true, hidden: 64, dropout: 0.5, weightDecay: 5e-4 },
-      ...{ batchSize: 1000, epochs: 200, patience: 30 },
+      ...{ batchSize: 1000, epochs: 200, metric: 'loss', patience: 50 },
     };
   const small = numTrain <= 10_000;
   return {
     ...{ fullBatch: false, hidden: 128, dropout: 0.3, weightDecay: 0 },
     batchSize: Math.min(1000, Math.max(32, Math.ceil(numTrain / 10))),
-    ...{ epochs: small ? 50 : 20, patience: small ? 10 : 4 },
+    ...{ epochs: small ? 50 : 20, metric: 'accuracy', patience: small ? 10 : 4 },
   };
 }

@@ -93,7 +93,7 @@ const checkpoint = section({
 
 const earlyStopping = section({
   metric: field(text('a metric of the validation set, or loss'), '', {
-    doc: 'metric that must improve',
+    doc: 'metric that must improve; loss: of the validation set in node classification, of training otherwise',
     ours: true,
     shown: 'mrr, or accuracy for node classification',
   }),

@@ -167,7 +167,7 @@ ${counts(facts)}    dataset_dir: {dataset}
   # model_dir: runs/first        # default: a new model_<i> in the dataset directory
 training:
 ${chosen.fullBatch ? '  full_batch: true               # one step per epoch on the whole graph\n  logs_per_epoch: 0\n' : `  batch_size: ${chosen.batchSize}\n`}  num_epochs: ${chosen.epochs}
-${stopping(facts, 'accuracy', chosen.patience)}evaluation:
+${stopping(facts, chosen.metric, chosen.patience)}evaluation:
   batch_size: 1000
 `;
 }

@@ -61,7 +61,12 @@ export function initializeModel(config: SkeinConfig, sizes: ModelSizes): Model {
   let model: Model;
   let decoder: EdgeDecoder | null = null;
   if (decoderConfig.type === 'NODE') {
-    const reporter = new NodeClassificationReporter({ numClasses: sizes.numClasses, metrics });
+    const withLoss = config.training.early_stopping?.metric === 'loss';
+    const reporter = new NodeClassificationReporter({
+      numClasses: sizes.numClasses,
+      metrics,
+      loss: withLoss,
+    });
     model = new NodeClassificationModel(encoder, lossOf, newRegularizer(regularizer), null, reporter);
   } else {
     decoder = newDecoder(decoderConfig, encoder.outputDim, sizes.numRelations, random);

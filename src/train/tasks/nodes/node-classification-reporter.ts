@@ -11,6 +11,8 @@ export interface NodeClassificationReporterOptions {
   readonly numClasses?: number;
   /** Names as in `evaluation.metrics`, or custom metrics. Default accuracy and macro F1. */
   readonly metrics?: readonly (string | ClassificationMetric)[];
+  /** Also report the mean cross entropy as `loss`, if all results are scores. Default false. */
+  readonly loss?: boolean;
 }
 
 export class NodeClassificationReporter extends Reporter<ClassificationMetric> {
@@ -19,11 +21,19 @@ export class NodeClassificationReporter extends Reporter<ClassificationMetric> {
   #columns = 0;
   #labels: Int32Array[] = [];
   #predictions: Int32Array[] = [];
+  readonly #withLoss: boolean;
+  /** Cross entropy of each row, if it is reported. */
+  #losses: Float64Array[] = [];
   #size = 0;
 
   constructor(options: NodeClassificationReporterOptions = {}) {
     super();
-    checkOptionNames('NodeClassificationReporter', options, { numClasses: true, metrics: true });
+    checkOptionNames('NodeClassificationReporter', options, {
+      numClasses: true,
+      metrics: true,
+      loss: true,
+    });
+    this.#withLoss = options.loss ?? false;
     const { numClasses = null, metrics = standardMetrics('NODE_CLASSIFICATION') } = options;
     this.#numClasses = numClasses;
     for (const given of metrics) {
@@ -64,6 +74,8 @@ export class NodeClassificationReporter extends Reporter<ClassificationMetric> {
       throw new ShapeError(expected('addResult', `${right.length} predictions`, 'predicted', classes.length));
     if ('dataSync' in predicted && predicted.shape.length === 2)
       this.#columns = Math.max(this.#columns, predicted.shape[1]);
+    if (this.#withLoss && 'dataSync' in predicted && predicted.shape.length === 2)
+      this.#losses.push(crossEntropies(right, predicted));
     this.#labels.push(right);
     this.#predictions.push(classes);
     this.#size += right.length;
@@ -74,9 +86,15 @@ export class NodeClassificationReporter extends Reporter<ClassificationMetric> {
     const own = {
       labels: joined(this.#labels, this.#size),
       predictions: joined(this.#predictions, this.#size),
+      losses: this.#losses,
     };
     this.clear();
-    for (const { labels, predictions } of group.gather(own)) this.addResult(labels, predictions);
+    for (const { labels, predictions, losses } of group.gather(own)) {
+      this.#labels.push(labels);
+      this.#predictions.push(predictions);
+      this.#losses.push(...losses);
+      this.#size += labels.length;
+    }
   }
 
   override results(): MetricValues {
@@ -85,14 +103,32 @@ export class NodeClassificationReporter extends Reporter<ClassificationMetric> {
     const { numClasses } = this;
     const value = (metric: ClassificationMetric): number =>
       metricValue(metric, [labels, predictions], (right, given) => metric.compute(right, given, numClasses));
-    return Object.fromEntries(this.metrics.map((metric) => [metric.name, value(metric)]));
+    const values = Object.fromEntries(this.metrics.map((metric) => [metric.name, value(metric)]));
+    const scored = this.#losses.reduce((sum, rows) => sum + rows.length, 0);
+    if (!this.#withLoss || scored < this.#size) return values;
+    const total = this.#losses.reduce((sum, rows) => rows.reduce((more, loss) => more + loss, sum), 0);
+    return { ...values, loss: total / this.labelled };
   }
 
   override clear(): void {
     this.#labels = [];
     this.#predictions = [];
+    this.#losses = [];
     this.#size = 0;
   }
+}
+
+/** Returns the cross entropy of each row of scores; 0 for rows without a label. */
+function crossEntropies(labels: Int32Array, scores: Tensor): Float64Array {
+  const columns = scores.shape[1];
+  const data = scores.dataSync() as Float32Array;
+  return Float64Array.from(labels, (label, i) => {
+    if (label < 0) return 0;
+    const row = data.subarray(i * columns, (i + 1) * columns);
+    const highest = row.reduce((most, score) => Math.max(most, score), Number.NEGATIVE_INFINITY);
+    const total = row.reduce((sum, score) => sum + Math.exp(score - highest), 0);
+    return Math.log(total) + highest - row[label];
+  });
 }
 
 function joined(parts: readonly Int32Array[], size: number): Int32Array {
