@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import { resumeCommand } from '../train/run/resume-advice.js';
 import { Random } from '../util/philox.js';
 import { run } from './program.js';
@@ -235,12 +236,24 @@ it('config prints a file that trains, and checks one', async () => {
   expect(await run(['config', at('events.csv')])).toBe(0);
   writeFileSync(at('template.yaml'), printed.out);
   expect(printed.out).toMatch(/# Skein configuration for a stream of events/);
-  const small = ['--train.epoch=1', '--memory.dim_out=8', '--gnn.dim_out=8', '--train.batch_size=50'];
+  const small = ['--train.epoch=1', '--train.batch_size=50'];
   const done = await last('train', at('template.yaml'), ...small, `--storage.model_dir=${at('template')}`);
   expect(done['test.ap']).toBeGreaterThan(0.5);
   printed.out = '';
   expect(await run(['config', 'wikipedia'])).toBe(0);
   expect(printed.out).toMatch(/^ {2}name: wikipedia$/m);
+  // A key of a temporal graph network chooses TGN's template; other kinds have the defaults of their record.
+  for (const [key, kind] of [
+    ['--gnn.dim_out=8', 'general'],
+    ['--labels.epochs=2', 'general'],
+    ['--model.kind=general', 'general'],
+    ['--model.kind=graph_mixer', 'graph_mixer'],
+  ]) {
+    printed.out = '';
+    expect(await run(['config', at('events.csv'), key])).toBe(0);
+    const { model, train } = parse(printed.out);
+    expect([model?.kind ?? model, train?.lr]).toEqual([kind, kind === 'general' ? 0.001 : undefined]);
+  }
   printed.out = '';
   expect(await run(['config', at('tgn.yaml'), '--train.epoch=7'])).toBe(0);
   expect(printed.out).toMatch(/epoch: 7/);

@@ -252,6 +252,19 @@ describe('fitEvents', () => {
     await model.close();
   });
 
+  test('without keys of a network it trains statistics of pairs', async () => {
+    const model = await fitEvents(events, { seed: 2 });
+    // Guessing has an average precision of 0.5.
+    expect(model.metrics.test.ap).toBeGreaterThan(0.8);
+    // Every user has an event every 20 seconds; that of user 3 is next at 1403.
+    const edges = ['item 3', 'item 6'].map((tail) => ({ head: 'user 3', tail, time: 1403 }));
+    const [right, wrong] = await model.score(edges);
+    expect(right).toBeGreaterThan(wrong);
+    await model.append([{ head: 'user 3', tail: 'item 6', time: 1400 }]);
+    expect((await model.score(edges))[1]).not.toBe(wrong);
+    await model.close();
+  });
+
   test('events of a file with types can be appended with and without a type', async () => {
     const file = join(folder, 'typed.csv');
     const lines = events.map(

@@ -77,7 +77,7 @@ async function printEventTemplate(
   const { resolveTemporalConfig } = await import('../../train/index.js');
   const { streamOptions } = await import('../../train/tasks/events/stream-options.js');
   const { temporalTemplate } = await import('../../train/tasks/events/temporal-template.js');
-  const text = temporalTemplate(dataset);
+  const text = temporalTemplate(dataset, keys);
   const { config, warnings } = resolveTemporalConfig(parse(text), keys);
   // Throws if the file is not an event file, or if its columns must be named.
   if ('path' in dataset) await checkEventColumns(dataset.path, streamOptions(config));

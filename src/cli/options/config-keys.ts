@@ -16,7 +16,7 @@ export function findConfigKeys(name: string): string[] {
     modelFile,
     model: _,
     ...own
-  } = resolveTemporalConfig(parse(temporalTemplate({ name: 'any' }))).config;
+  } = resolveTemporalConfig(parse(temporalTemplate({ name: 'any' }, ['model=general']))).config;
   const ending = (config: unknown): string[] =>
     leafPaths(config)
       .filter((key) => key.split('.').at(-1) === name && key.includes('.'))

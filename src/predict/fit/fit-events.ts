@@ -37,7 +37,7 @@ export interface FitEventsOptions extends FitRunOptions {
 const where = 'fitEvents';
 
 /**
- * Trains a temporal graph network on the events before a point in time, and returns a predictor that scores and ranks future
+ * Trains `pair_statistics`, or the model that `config` chooses, on the events before a point in time, and returns a predictor that scores and ranks future
  * events by name and takes new ones (`append`). `model.metrics.test` has the metrics on the last events.
  *
  * @example
@@ -67,7 +67,8 @@ export async function fitEvents(
       ...(nodeTypes === undefined ? {} : { 'dataset.node_types': nodeTypes }),
       ...config,
     };
-    return resolveTemporalConfig(parse(temporalTemplate({ path })), overridesOf(keys)).config;
+    const overrides = overridesOf(keys);
+    return resolveTemporalConfig(parse(temporalTemplate({ path }, overrides)), overrides).config;
   });
 }
 

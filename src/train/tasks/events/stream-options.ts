@@ -19,5 +19,5 @@ export function streamOptions({ dataset }: Pick<TemporalRunSections, 'dataset'>)
 
 /** Returns the options that a run with these overrides (`--dataset.key=value`) would have. */
 export function streamOptionsOf(path: string, overrides: readonly string[]): ReadTemporalOptions {
-  return streamOptions(resolveTemporalConfig(parse(temporalTemplate({ path })), overrides).config);
+  return streamOptions(resolveTemporalConfig(parse(temporalTemplate({ path }, overrides)), overrides).config);
 }
