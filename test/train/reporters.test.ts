@@ -15,7 +15,7 @@ import {
 import { afterAll, describe, expect, it } from 'vitest';
 import { Interrupt } from '#internal/train/run/interrupt.js';
 import { metricByName } from '#internal/train/run/metric.js';
-import { peakRssMb } from '#internal/train/run/run-session.js';
+import { peakRssMb } from '#internal/train/run/peak-memory.js';
 import { TraceWriter } from '#internal/train/run/trace.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'skein-report-'));

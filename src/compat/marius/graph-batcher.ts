@@ -10,7 +10,7 @@ import {
   type TrainingNeighborSampler,
   type TrainingNodeSampler,
 } from '../../train/index.js';
-import type { BatchSourceOptions } from '../../train/tasks/graph/batch/batch-source.js';
+import type { BatchSourceOptions } from '../../train/tasks/graph/batch/batch-source-options.js';
 import { StateError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import { Batch, listsOf } from './batch.js';

@@ -18,4 +18,4 @@ export {
 export { Output } from './output.js';
 export { ProgressReporter, type ProgressReporterOptions } from './progress-reporter.js';
 export { Reporter } from './reporter.js';
-export type { RunResult } from './run-session.js';
+export type { RunResult } from './run-plan.js';

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import type { WorkerGroup } from '../../../dist/index.js';
 import type { Output } from '../../run/index.js';
 import { metricCell } from '../../run/reporter.js';
-import type { FinishContext, PreparedRun, RunPlan } from '../../run/run-session.js';
+import type { FinishContext, PreparedRun, RunPlan } from '../../run/run-plan.js';
 import { withWorkers } from '../../run/workers.js';
 import type { HeldOut } from '../../task.js';
 import { assembleTemporal } from './assemble.js';

@@ -19,7 +19,7 @@ import type { Output } from '../../run/index.js';
 import { lowerMetrics } from '../../run/metric.js';
 import { prepareProgress } from '../../run/prepare-progress.js';
 import type { RunDirectory } from '../../run/run-directory.js';
-import type { FinishContext, PreparedRun, RunPlan } from '../../run/run-session.js';
+import type { FinishContext, PreparedRun, RunPlan } from '../../run/run-plan.js';
 import type { StageTimings } from '../../run/timings.js';
 import type { Task } from '../../task.js';
 import { checkSharded, isSharded, openShards } from '../nodes/sharded/open-shards.js';

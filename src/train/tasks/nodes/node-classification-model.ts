@@ -13,7 +13,7 @@ import type { TrainingBatch } from '../graph/batch/training-batch.js';
 import type { Encoder } from '../graph/model/encoder.js';
 import type { Featurizer } from '../graph/model/featurizer.js';
 import { fetched, Model } from '../graph/model/model.js';
-import { checkClassIds } from '../graph/storage/graph-storage.js';
+import { checkClassIds } from '../graph/storage/check-labels.js';
 import { nodeBaselines } from './node-baselines.js';
 
 export class NodeClassificationModel extends Model {

@@ -5,56 +5,23 @@
  * when their turn comes, so that the updates a batch sees are decided by the caller and not by timing. All batches in
  * flight must be finished before partitions are swapped.
  */
-import type { DenseSample } from '../../../../sample/index.js';
 import type { EdgeList } from '../../../../sample/one-hop-sampler.js';
-import type { RowReader } from '../../../../storage/index.js';
-import { asTensor } from '../../../../storage/memory-embeddings.js';
-import type { Tensor } from '../../../../tensor/index.js';
-import { checkInteger, expected, ShapeError, StateError, ValueError } from '../../../../util/errors.js';
+import { checkInteger, expected, StateError, ValueError } from '../../../../util/errors.js';
 import { checkOptionNames } from '../../../../util/option-names.js';
 import type { CandidateRule } from '../../../config/types.js';
 import type { Position, SplitName } from '../../../task.js';
-import type { NegativeDraw, TrainingNegativeSampler } from '../../links/negative-sampler.js';
 import type { QueryBatches } from '../../links/query-batches.js';
 import type { TrueEnds } from '../../links/stream-filter.js';
-import type { SubsamplingWeights } from '../../links/subsampling-weights.js';
-import type { ValidationSample } from '../../links/validation-sample.js';
-import { gatherText } from '../model/text-bags.js';
 import type { GraphStorage } from '../storage/graph-storage.js';
 import { nodesOf, shareNodes, takeShare, type WorkerRank } from './batch-share.js';
+import type { BatchSourceOptions } from './batch-source-options.js';
 import type { DeviceFeatures } from './device-features.js';
+import { drawNegatives } from './draw-negatives.js';
+import { hideTargets } from './hide-targets.js';
 import type { TrainingNeighborSampler } from './neighbor-sampler.js';
+import { labelsOf, readRows } from './read-rows.js';
 import { TrainingEdgeSampler, TrainingNodeSampler } from './samplers.js';
-import { findNodes, type Negatives, TrainingBatch } from './training-batch.js';
-
-export interface BatchSourceOptions {
-  /** Edges or nodes of a training batch (default 1000). */
-  readonly batchSize?: number;
-  /** Edges or nodes of an evaluation batch (default: batchSize). */
-  readonly evaluationBatchSize?: number;
-  /** Negatives for training; null: none. */
-  readonly negatives?: TrainingNegativeSampler | null;
-  /** Negatives for evaluation; null: every edge is ranked against all nodes. */
-  readonly evaluationNegatives?: TrainingNegativeSampler | null;
-  /** Weights of training edges in the loss; null: all are 1. */
-  readonly edgeWeights?: SubsamplingWeights | null;
-  /** Trains queries against all resident nodes, in place of edges against negatives; null: trains edges. */
-  readonly queries?: QueryBatches | null;
-  /** Neighbours for training; null: none. */
-  readonly neighbors?: TrainingNeighborSampler | null;
-  /** Neighbours for evaluation (default: those of training). */
-  readonly evaluationNeighbors?: TrainingNeighborSampler | null;
-  /** Leave true edges out when ranking against all nodes (default true). */
-  readonly filtered?: boolean;
-  /** Rank among all nodes (default), or among those seen at that end of the relation in training. */
-  readonly candidates?: CandidateRule;
-  /** Take the edges of a batch out of the sampled neighbourhood (default true). */
-  readonly hideTargets?: boolean;
-  /** The most validation edges: a fixed sample of them is evaluated. Default: all. */
-  readonly validation?: ValidationSample | null;
-  /** One of several workers that share every batch; all have the same batches. Default: the only one. */
-  readonly worker?: WorkerRank;
-}
+import { findNodes, TrainingBatch } from './training-batch.js';
 
 const name = 'BatchSource';
 
@@ -192,40 +159,9 @@ export class BatchSource {
   }
 
   /** Returns the batch with the rows of its nodes as they are now; `ahead` reads them on other threads. */
-  async read(batch: TrainingBatch, ahead = false): Promise<TrainingBatch> {
-    const { storage } = this;
-    const { embeddings, features } = storage;
-    const ids = batch.uniqueNodeIndices as Int32Array;
-    if (!batch.train && batch.gnnGraph === null && !this.holdsNodes) {
-      const { rows, width, isEncoded } = await storage.readEncoded(ids);
-      return batch.withEmbeddings(asTensor(rows, Math.max(1, width)), isEncoded);
-    }
-    let read = batch;
-    if (embeddings !== null) {
-      const rows = !batch.train
-        ? asTensor(await embeddings.gather(ids), embeddings.width)
-        : batch.queries !== null
-          ? (embeddings.residentView?.() ?? embeddings.resident(ids))
-          : ahead
-            ? await embeddings.residentAsync(ids)
-            : embeddings.resident(ids);
-      read = read.withEmbeddings(rows);
-    }
-    if (storage.text !== null)
-      read = read.with({ uniqueNodeText: gatherText(storage.text, this.#globalIds(batch)) });
-    if (features === null) return read;
-    return read.with({ uniqueNodeFeatures: await this.#readFeatures(features, batch) });
-  }
-
-  async #readFeatures(features: RowReader<Float32Array>, batch: TrainingBatch): Promise<Tensor> {
-    const nodes = this.#globalIds(batch);
-    if (this.deviceFeatures !== null) return this.deviceFeatures.gather(nodes);
-    return asTensor(await features.gather(nodes), features.width);
-  }
-
-  #globalIds(batch: TrainingBatch): Int32Array {
-    const ids = batch.uniqueNodeIndices as Int32Array;
-    return batch.train ? this.storage.residency.toGlobal(ids) : ids;
+  read(batch: TrainingBatch, ahead = false): Promise<TrainingBatch> {
+    const { storage, deviceFeatures, holdsNodes } = this;
+    return readRows(batch, { storage, deviceFeatures, holdsNodes, ahead });
   }
 
   /** Notes that the updates of a batch are applied. */
@@ -350,23 +286,12 @@ export class BatchSource {
   async #findNodes(given: TrainingBatch, sampler: TrainingNeighborSampler | null): Promise<TrainingBatch> {
     const found = findNodes(given, this.#map);
     const targets = found.uniqueNodeIndices as Int32Array;
-    const uniqueNodeLabels = this.holdsNodes ? this.#labelsOf(targets) : null;
+    const uniqueNodeLabels = this.holdsNodes ? labelsOf(targets, this.storage) : null;
     const batch = given.with({ ...found, uniqueNodeLabels });
     if (sampler === null) return batch;
     const graph = await sampler.sampleAsync(targets, batch.at, batch.allNodes ?? undefined);
     if (batch.train && (this.#options.hideTargets ?? true)) hideTargets(batch, graph);
     return batch.with({ gnnGraph: graph, uniqueNodeIndices: graph.nodeIds });
-  }
-
-  #labelsOf(localIds: Int32Array): Int32Array | null {
-    const { labels } = this.storage;
-    if (labels === null) return null;
-    if (!this.#training || this.storage.allResident) return localIds.map((id) => labels[id]);
-    const ranges = this.storage.residency.residentRanges();
-    return localIds.map((id) => {
-      const range = ranges.find(({ localStart, rows }) => id >= localStart && id < localStart + rows);
-      return range === undefined ? -1 : labels[range.globalStart + id - range.localStart];
-    });
   }
 
   #numActive(): number {
@@ -395,56 +320,4 @@ export class BatchSource {
   async #drain(): Promise<void> {
     if (this.#inFlight > 0) await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
-}
-
-/** Takes the edges of the batch out of its sampled neighbourhood. */
-function hideTargets(batch: TrainingBatch, graph: DenseSample): void {
-  const [src, dst] = [batch.share?.allSrc ?? batch.src, batch.share?.allDst ?? batch.dst];
-  if (src === null || dst === null) return;
-  const hidden = new Map<number, Set<number>>();
-  for (let i = 0; i < src.length; i++) {
-    const others = hidden.get(src[i]);
-    if (others === undefined) hidden.set(src[i], new Set([dst[i]]));
-    else others.add(dst[i]);
-  }
-  graph.filterEdges((_id, from, to) => hidden.get(from)?.has(to) !== true);
-}
-
-/** Adds negatives to a batch. Negative edges replace neither end, so one draw serves both directions. */
-function drawNegatives(batch: TrainingBatch, sampler: TrainingNegativeSampler | null): TrainingBatch {
-  if (sampler === null) return batch;
-  const sources = fromTensor(sampler.getNegatives(batch, true));
-  if ('src' in sources) return batch.with({ negativeEdges: checkNegativeEdges(batch, sources) });
-  const destinations = fromTensor(sampler.getNegatives(batch, false));
-  if ('src' in destinations)
-    throw new ShapeError(
-      expected(name, 'node ids for both ends, or edges for both', 'getNegatives(batch, false)', 'edges'),
-    );
-  return batch.with({ srcNegatives: asNegatives(sources), dstNegatives: asNegatives(destinations) });
-}
-
-/** Reads a tensor of node ids [n], or of edges [n, 2] (source, destination) or [n, 3] (source, relation, destination). */
-function fromTensor(given: NegativeDraw): Exclude<NegativeDraw, Tensor> {
-  if (!('dataSync' in given)) return given;
-  const [count, columns] = given.shape;
-  const ids = Int32Array.from(given.dataSync() as ArrayLike<number>);
-  if (given.shape.length === 1) return ids;
-  if (given.shape.length !== 2 || (columns !== 2 && columns !== 3))
-    throw new ShapeError(expected(name, 'shape [n], [n, 2] or [n, 3]', 'negatives', given.shape));
-  const column = (c: number): Int32Array =>
-    Int32Array.from({ length: count }, (_, i) => ids[i * columns + c]);
-  return { src: column(0), dst: column(columns - 1), relations: columns === 3 ? column(1) : null };
-}
-
-function checkNegativeEdges(batch: TrainingBatch, edges: EdgeList): EdgeList {
-  const [given, positive] = [edges.src.length, batch.src?.length ?? 0];
-  if (given % Math.max(1, positive) !== 0 || edges.dst.length !== given)
-    throw new ShapeError(
-      expected(name, `a multiple of the batch's ${positive} edges`, 'negative edges', given),
-    );
-  return edges;
-}
-
-function asNegatives(given: Negatives | Int32Array): Negatives {
-  return given instanceof Int32Array ? { ids: given, chunks: 1 } : given;
 }

@@ -1,20 +1,12 @@
 /**
  * The data of a task behind one interface: edges, nodes, embeddings with optimiser state, features, labels, encoded nodes.
- * Training uses the edges whose both ends are resident, by local ids.
- *
- * An epoch is a sequence of buffer states: which partitions are resident, and which edge buckets or nodes are trained then.
- * With everything in memory there is one state, and local ids are global ids.
+ * Training uses the edges whose both ends are resident, by local ids; `training-states.ts` decides which those are.
  */
 import { Graph } from '../../../../graph/index.js';
 import type { EdgeList } from '../../../../sample/one-hop-sampler.js';
-import {
-  PartitionLayout,
-  type Residency,
-  type RowReader,
-  type TrainedRows,
-} from '../../../../storage/index.js';
+import type { Residency, RowReader, TrainedRows } from '../../../../storage/index.js';
 import { AllResident, type ResidentRange, type Tile } from '../../../../storage/trained-rows.js';
-import { DTypeError, expected, StateError, ValueError } from '../../../../util/errors.js';
+import { expected, StateError, ValueError } from '../../../../util/errors.js';
 import type { SplitName } from '../../../task.js';
 import { Candidates } from '../../links/candidates.js';
 import { EndCounts } from '../../links/end-counts.js';
@@ -22,43 +14,11 @@ import type { FilterIndex } from '../../links/filter-index.js';
 import type { AskedEdges, TrueEnds } from '../../links/stream-filter.js';
 import { TrueEdges } from '../../links/true-edges.js';
 import type { TextRows } from '../model/text-bags.js';
-import { bucketStarts, EdgeRuns, emptyEdges, joinMapped } from './edge-runs.js';
+import { checkLabels } from './check-labels.js';
 import { chunksOf, type EdgeSplit } from './edge-splits.js';
-import { ShardedEdges } from './sharded-edges.js';
-
-/** Resident partitions in each state of an epoch, and what is trained then: buckets a·p + b of edges, or nodes by global id. */
-export interface EpochPlan {
-  /** Partitions of the plan; where all rows are in memory, they only order edges. */
-  readonly partitions: number;
-  readonly states: readonly Int32Array[];
-  readonly buckets?: readonly Int32Array[];
-  readonly nodes?: readonly Int32Array[];
-}
-
-export interface GraphStorageParts {
-  readonly numNodes: number;
-  /** 0 without relations. */
-  readonly numRelations: number;
-  readonly edges: Readonly<Partial<Record<SplitName, EdgeSplit>>>;
-  /** Trained rows of all nodes. */
-  readonly embeddings?: TrainedRows | null;
-  /** Fixed rows of all nodes. */
-  readonly features?: RowReader<Float32Array> | null;
-  /** Words of all nodes, in memory. */
-  readonly text?: TextRows | null;
-  /** Resident nodes; default: those of the embeddings, or all. */
-  readonly residency?: Residency;
-  readonly labels?: Int32Array | null;
-  /** The type of each node; null or absent: there is one. */
-  readonly nodeTypes?: Uint8Array | null;
-  readonly nodes?: Readonly<Partial<Record<SplitName, Int32Array>>>;
-  /** The states of an epoch; needed when not all rows fit. */
-  readonly plan?: (epoch: number) => EpochPlan;
-  /** Identifies the states: a position within an epoch is valid under the same key only. */
-  readonly planKey?: string;
-  /** Rows that other workers read here until the run ends. */
-  readonly shared?: readonly SharedRows[];
-}
+import type { GraphStorageParts } from './graph-storage-parts.js';
+import type { ShardedEdges } from './sharded-edges.js';
+import { TrainingStates } from './training-states.js';
 
 /** A graph with the relation of each edge, by edge id; null without relations. */
 export interface EdgeGraph {
@@ -71,12 +31,6 @@ export interface ReadRows {
   readonly rows: Float32Array;
   readonly width: number;
   readonly isEncoded: boolean;
-}
-
-/** Rows that a worker stores for all workers. */
-export interface SharedRows {
-  /** Ends reads by other workers. */
-  close(): void;
 }
 
 const name = 'GraphStorage';
@@ -92,17 +46,9 @@ export class GraphStorage {
   readonly nodeTypes: Uint8Array | null;
   readonly #parts: GraphStorageParts;
   readonly #trueEdges: TrueEdges;
-  #plan: EpochPlan | null = null;
-  #state = -1;
-  #active: EdgeList = emptyEdges;
-  /** The first edge of each bucket of training edges. */
-  #bucketStarts: Float64Array | null = null;
-  /** Positions of the state's edges, if training edges are sharded. */
-  #activeRuns = new EdgeRuns([]);
-  #activeNodes: Int32Array = new Int32Array(0);
+  readonly #states: TrainingStates;
   #graph: EdgeGraph | null = null;
   #whole: EdgeGraph | null = null;
-  #wholeTrain: EdgeList | null = null;
   #encoded: { readonly rows: Float32Array; readonly width: number } | null = null;
   #endCounts: EndCounts | null = null;
   #candidates: Candidates | null = null;
@@ -121,8 +67,9 @@ export class GraphStorage {
     this.features = features;
     this.text = parts.text ?? null;
     this.residency = parts.residency ?? embeddings?.residency ?? new AllResident(parts.numNodes);
+    this.#states = new TrainingStates(parts, this.residency);
     this.nodeTypes = parts.nodeTypes ?? null;
-    this.labels = checkLabels(parts.labels ?? null, parts.numNodes);
+    this.labels = checkLabels(name, parts.labels ?? null, parts.numNodes);
   }
 
   get planKey(): string {
@@ -135,7 +82,7 @@ export class GraphStorage {
 
   /** Whether every row is resident, so that local ids are global ids. */
   get allResident(): boolean {
-    return this.residency.capacity >= this.residency.partitions;
+    return this.#states.allResident;
   }
 
   /** The split that batches come from. */
@@ -164,80 +111,60 @@ export class GraphStorage {
 
   /** Edges of the current state, by local ids. Throws if they are sharded over workers. */
   get activeEdges(): EdgeList {
-    if (this.spread !== null)
-      throw new StateError(
-        `${name}: expected all edges on every worker, got sharded edges. Use numActiveEdges and pickEdges.`,
-      );
-    return this.#active;
+    return this.#states.edges;
   }
 
   get numActiveEdges(): number {
-    return this.spread === null ? this.#active.src.length : this.#activeRuns.numEdges;
+    return this.#states.numEdges;
   }
 
   /** Returns some edges of the current state, by local ids. */
   pickEdges(places: Int32Array): EdgeList {
-    if (this.spread !== null) return this.spread.pick(this.#activeRuns.inSplit(places));
-    const { src, dst, relations = null } = this.#active;
-    const pick = (values: Int32Array) => places.map((i) => values[i]);
-    return { src: pick(src), dst: pick(dst), relations: relations === null ? null : pick(relations) };
+    return this.#states.pickEdges(places);
   }
 
   /** Training edges that are sharded over workers; null where each has all. */
   get spread(): ShardedEdges | null {
-    const split = this.split('train');
-    return split instanceof ShardedEdges ? split : null;
+    return this.#states.spread;
   }
 
   /** Training nodes of the current state, by local ids. */
   get activeNodes(): Int32Array {
-    return this.#activeNodes;
+    return this.#states.nodes;
   }
 
   get numStates(): number {
-    return this.#plan?.states.length ?? 1;
+    return this.#states.count;
   }
 
   /** The resident state of the epoch. */
   get state(): number {
-    return this.#state;
+    return this.#states.current;
   }
 
   /** Makes the given state of the epoch resident. */
   async startEpoch(epoch: number, state = 0): Promise<void> {
-    this.#plan = this.allResident && this.#parts.plan === undefined ? null : this.#planOf(epoch);
-    const states = this.allResident ? null : this.#plan?.states.slice(state);
-    this.residency.setOrdering(states ?? [Int32Array.of(0)]);
-    await this.residency.load();
-    await this.#enter(state);
+    if (await this.#states.start(epoch, state)) this.#graph = null;
   }
 
   /** Whether a later state of this epoch has edges or nodes to train. */
   hasLaterWork(): boolean {
-    const plan = this.#plan;
-    if (plan === null) return false;
-    const sizes = this.split('train')?.bucketSizes ?? null;
-    for (let s = this.#state + 1; s < plan.states.length; s++) {
-      if ((plan.nodes?.[s]?.length ?? 0) > 0) return true;
-      if (plan.buckets?.[s]?.some((b) => sizes === null || sizes[b] > 0) === true) return true;
-    }
-    return false;
+    return this.#states.hasLaterWork();
   }
 
   /** Makes the next state resident. All updates of the current one must have been applied. */
   async nextState(): Promise<void> {
-    if (!this.allResident) await this.residency.nextState();
-    await this.#enter(this.#state + 1);
+    if (await this.#states.next()) this.#graph = null;
   }
 
   /** Returns the rows that the current state trains, by local ids; negatives are drawn among them. */
   trainedRanges(): readonly ResidentRange[] {
-    const plan = this.#plan;
-    if (plan === null || !this.allResident) return this.residency.residentRanges();
-    const layout = new PartitionLayout(this.numNodes, plan.partitions);
-    return [...plan.states[this.#state]]
-      .sort((a, b) => a - b)
-      .map((k) => ({ localStart: layout.start(k), globalStart: layout.start(k), rows: layout.rowsOf(k) }));
+    return this.#states.trainedRanges();
+  }
+
+  /** Reads all training edges with global ids. */
+  trainEdges(): Promise<EdgeList> {
+    return this.#states.allEdges();
   }
 
   /** The graph that samplers follow: in training that of the resident edges, by local ids, otherwise all training edges. */
@@ -255,21 +182,13 @@ export class GraphStorage {
 
   /** Loads `graph`; must be awaited after the state or the split has changed. Edges may be read from files. */
   async loadGraph(): Promise<EdgeGraph> {
-    if (this.#split === 'train' && this.#plan !== null && !this.allResident) {
-      this.#graph ??= edgeGraph(await this.#residentEdges(), this.residency.numLocalRows);
+    if (this.#split === 'train' && this.#states.isPartial) {
+      this.#graph ??= edgeGraph(await this.#states.residentEdges(), this.residency.numLocalRows);
       return this.#graph;
     }
     this.#whole ??= edgeGraph(await this.trainEdges(), this.numNodes);
     this.#graph = this.#whole;
     return this.#whole;
-  }
-
-  /** Reads all training edges with global ids. */
-  async trainEdges(): Promise<EdgeList> {
-    const split = this.split('train');
-    if (split === null) throw new StateError(`${name}: expected training edges, got none.`);
-    this.#wholeTrain ??= await split.read(0, split.numEdges);
-    return this.#wholeTrain;
   }
 
   /** Returns the index of true edges of all splits, for filtered evaluation. */
@@ -349,8 +268,7 @@ export class GraphStorage {
   /** Waits for writes; with `write`, writes changed rows. */
   async unload(write = false): Promise<void> {
     await this.residency.unload(write);
-    this.#state = -1;
-    this.#active = emptyEdges;
+    this.#states.reset();
     this.#graph = null;
   }
 
@@ -362,101 +280,9 @@ export class GraphStorage {
     for (const rows of this.#parts.shared ?? []) rows.close();
     this.spread?.close();
   }
-
-  #planOf(epoch: number): EpochPlan {
-    if (this.#parts.plan === undefined)
-      throw new StateError(`${name}: expected a plan for a table that does not fit, got none.`);
-    return this.#parts.plan(epoch);
-  }
-
-  async #enter(state: number): Promise<void> {
-    const unchanged = this.#plan === null && this.#state === 0;
-    this.#state = state;
-    if (unchanged) return;
-    this.#graph = null;
-    const buckets = this.#plan === null ? null : (this.#plan.buckets?.[state] ?? new Int32Array(0));
-    if (this.spread === null) this.#active = await this.#edgesOf(buckets);
-    else this.#activeRuns = this.#runsOf(this.spread, buckets);
-    this.#activeNodes = this.#localTrainNodes();
-  }
-
-  async #edgesOf(buckets: Int32Array | null): Promise<EdgeList> {
-    const split = this.split('train');
-    if (split === null) return emptyEdges;
-    if (buckets === null) return this.trainEdges();
-    const lists: EdgeList[] = [];
-    for (const { first, end } of this.#runsOf(split, buckets).runs) lists.push(await split.read(first, end));
-    return joinMapped(lists, this.#localMap(), split.hasRelations);
-  }
-
-  /** Returns the positions of the training edges of some buckets; null: all of them. */
-  #runsOf(split: EdgeSplit, buckets: Int32Array | null): EdgeRuns {
-    if (buckets === null) return EdgeRuns.ofAll(split);
-    const sizes = split.bucketSizes;
-    if (sizes === null) {
-      throw new StateError(
-        `${name}: expected training edges in buckets for a partition buffer, got edges without buckets. Preprocess with --num_partitions ${this.residency.partitions}.`,
-      );
-    }
-    // Summed once: an epoch has as many states as there are partitions or more, and a bucket for each pair of them.
-    this.#bucketStarts ??= bucketStarts(sizes);
-    return EdgeRuns.ofBuckets(buckets, this.#bucketStarts);
-  }
-
-  async #residentEdges(): Promise<EdgeList> {
-    if (this.#plan === null) return this.trainEdges();
-    const p = this.residency.partitions;
-    const present = [...this.#plan.states[this.#state]].sort((a, b) => a - b);
-    return this.#edgesOf(Int32Array.from(present.flatMap((a) => present.map((b) => a * p + b))));
-  }
-
-  #localTrainNodes(): Int32Array {
-    const all = this.splitNodes('train');
-    if (all === null) return new Int32Array(0);
-    if (this.#plan === null) return all;
-    const map = this.#localMap();
-    return (this.#plan.nodes?.[this.#state] ?? all).map((id) => map(id)).filter((id) => id >= 0);
-  }
-
-  /** Returns a map from global to local ids, −1 for nodes that are not resident. */
-  #localMap(): (id: number) => number {
-    if (this.#plan === null || this.allResident) return (id) => id;
-    const { partitions } = this.residency;
-    const size = Math.ceil(this.numNodes / partitions);
-    const shift = new Int32Array(partitions).fill(-1);
-    for (const range of this.residency.residentRanges())
-      shift[Math.floor(range.globalStart / size)] = range.localStart;
-    return (id) => {
-      const partition = Math.floor(id / size);
-      return shift[partition] < 0 ? -1 : shift[partition] + id - partition * size;
-    };
-  }
 }
 
 function edgeGraph({ src, dst, relations = null, weights = null }: EdgeList, numNodes: number): EdgeGraph {
   const options = { numNodes, ...(weights === null ? {} : { edgeWeight: weights }) };
   return { graph: Graph.fromEdges(src, dst, options), relations };
-}
-
-function checkLabels(labels: Int32Array | null, numNodes: number): Int32Array | null {
-  if (labels === null) return null;
-  checkClassIds(name, 'labels', labels);
-  if (labels.length !== numNodes)
-    throw new ValueError(expected(name, `one class id per node (${numNodes})`, 'labels', labels.length));
-  return labels;
-}
-
-/** Throws unless the labels are class ids. One-hot labels are a tensor or array of floats. */
-export function checkClassIds(where: string, what: string, labels: Int32Array): Int32Array {
-  if (labels instanceof Int32Array) return labels;
-  const got = Object.prototype.toString.call(labels).slice(8, -1);
-  throw new DTypeError(
-    expected(
-      where,
-      'an Int32Array of class ids',
-      what,
-      got,
-      'Convert one-hot labels with argmax(labels, 1).',
-    ),
-  );
 }

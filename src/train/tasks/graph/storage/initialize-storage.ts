@@ -24,7 +24,8 @@ import type { TextRows } from '../model/text-bags.js';
 import { bucketedEdges, sortedEdges } from './bucketed-edges.js';
 import { partitionsAtOnce } from './edge-order.js';
 import { type EdgeSplit, FileEdges, MemoryEdges } from './edge-splits.js';
-import { type EpochPlan, GraphStorage } from './graph-storage.js';
+import { GraphStorage } from './graph-storage.js';
+import type { EpochPlan } from './graph-storage-parts.js';
 import { bufferConfig, nodeTables, type RunTables, sharedTables } from './initialize-table.js';
 import { openSpreadEdges, spreadsEdges } from './shard-data.js';
 

@@ -1,0 +1,114 @@
+/**
+ * Prints the results of a run and records them: lines on the terminal and in log.txt, records in metrics.jsonl, events
+ * for programs.
+ */
+import { type FitEpoch, type FitResult, isLower } from '../fit.js';
+import type { Baseline, HeldOut, Metrics, Task } from '../task.js';
+import type { Output } from './output.js';
+import type { RunDirectory } from './run-directory.js';
+import type { RunPlan } from './run-plan.js';
+import type { StageTimings } from './timings.js';
+import { baselineNote, trainingAdvice } from './training-advice.js';
+
+export class RunReport {
+  readonly #plan: RunPlan;
+  readonly #run: RunDirectory;
+  readonly #output: Output;
+  /** Mean loss of each epoch of this process. */
+  readonly #losses: number[] = [];
+  #stepsPerEpoch = 0;
+  #items = 0;
+  #seconds = 0;
+
+  constructor(plan: RunPlan, run: RunDirectory, output: Output) {
+    this.#plan = plan;
+    this.#run = run;
+    this.#output = output;
+  }
+
+  /** Seconds of the epochs of this process. */
+  get seconds(): number {
+    return this.#seconds;
+  }
+
+  get itemsPerSecond(): number {
+    return this.#items / Math.max(this.#seconds, 1e-9);
+  }
+
+  /** Returns the metric that decides. */
+  metricOf(task: Task): string {
+    return [this.#plan.fit.metric ?? task.headline].flat()[0];
+  }
+
+  /** Prints a line and writes it to log.txt. */
+  say(line: string): void {
+    this.#output.text(line);
+    this.#run.log('info', line);
+  }
+
+  /** Reports an epoch. @param unit the name of the items. */
+  epoch(done: FitEpoch, unit: string, stages: ReturnType<StageTimings['take']>): void {
+    const { epoch, items, loss: sum, batches, seconds, trained } = done;
+    this.#losses.push(items === 0 ? 0 : sum / items);
+    this.#stepsPerEpoch = batches;
+    this.#items += trained;
+    this.#seconds += seconds;
+    const perSecond = trained / Math.max(seconds, 1e-9);
+    const record = {
+      epoch,
+      loss: items === 0 ? 0 : sum / items,
+      items,
+      batches,
+      seconds,
+      items_per_second: perSecond,
+      stages,
+    };
+    this.#run.record({ event: 'epoch', ...record });
+    this.#output.event('epoch', record);
+    this.say(
+      `epoch ${epoch}  loss ${record.loss.toFixed(4)}  ${seconds.toFixed(2)} s  ${Math.round(perSecond).toLocaleString('en')} ${unit}/s`,
+    );
+  }
+
+  evaluation(set: HeldOut, epoch: number, metrics: Metrics, seconds: number, more: object = {}): void {
+    this.#run.record({ event: 'eval', set, epoch, ...more, ...metrics, seconds });
+    this.#output.event('eval', { set, epoch, ...more, ...metrics, seconds });
+    this.say(`${set.padEnd(10)}  ${this.#cells(metrics)}`);
+  }
+
+  /** Reports baselines next to the metrics of the model. @param unit the name of the items. */
+  baselines(set: HeldOut, found: readonly Baseline[], unit: Task['items']): void {
+    for (const { name, metrics, ...rest } of found) {
+      const fields = { set, baseline: name, ...metrics, ...rest };
+      this.#run.record({ event: 'baseline', ...fields });
+      this.#output.event('baseline', fields);
+      this.say(
+        `${name.padEnd(10)}  ${this.#cells(metrics)}${baselineNote({ name, metrics, ...rest }, unit)}`,
+      );
+    }
+  }
+
+  /** Prints what might improve the result. */
+  advice(task: Task, result: FitResult, test: Metrics, baselines: readonly Baseline[]): void {
+    const metric = this.metricOf(task);
+    const lines = trainingAdvice({
+      ...{ result, metric, test, baselines, losses: this.#losses, stepsPerEpoch: this.#stepsPerEpoch },
+      lowerIsBetter: isLower(metric, [
+        ...(this.#plan.fit.lowerIsBetter ?? []),
+        ...(task.lowerIsBetter ?? []),
+      ]),
+    });
+    for (const line of lines) {
+      this.#output.note(line);
+      this.#run.log('info', line);
+    }
+  }
+
+  #cells(metrics: Metrics): string {
+    const shown = this.#plan.shown?.(metrics) ?? Object.keys(metrics);
+    return shown
+      .filter((name) => name in metrics)
+      .map((name) => `${name} ${metrics[name].toFixed(4)}`)
+      .join('  ');
+  }
+}
