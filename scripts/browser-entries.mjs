@@ -8,6 +8,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { dirname, join, posix, relative } from 'node:path';
 import { parseSync } from 'oxc-parser';
+import { starExports } from './star-exports.mjs';
 import { root, StepError } from './steps.mjs';
 
 /**
@@ -82,14 +83,7 @@ class Modules {
    */
   exportsOf(file) {
     const { names, stars } = this.get(file);
-    const all = new Map();
-    const ambiguous = new Set();
-    for (const [name, source] of stars.flatMap((star) => [...this.exportsOf(star)])) {
-      if (all.has(name) && String(all.get(name)) !== String(source)) ambiguous.add(name);
-      all.set(name, source);
-    }
-    // The language drops a name that two `export *` define differently, unless the module exports it itself.
-    for (const name of ambiguous) all.delete(name);
+    const all = starExports(stars, (star) => this.exportsOf(star), String);
     for (const [name, [from, original]] of names) {
       const own = from === file || original === '*';
       all.set(name, own ? [from, original] : (this.exportsOf(from).get(original) ?? [from, original]));

@@ -6,6 +6,7 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join, posix } from 'node:path';
 import { parseSync } from 'oxc-parser';
+import { starExports } from './star-exports.mjs';
 
 /**
  * @typedef {{ file: string, name: string, kind: string, nodes: object[] }} Declaration `*` as name: all of a module
@@ -84,14 +85,7 @@ export class Sources {
   /** Every name that a file exports, with its declaration. */
   exportsOf(file) {
     const { exports, stars } = this.get(file);
-    const all = new Map();
-    const ambiguous = new Set();
-    for (const [name, declaration] of stars.flatMap((star) => [...this.exportsOf(star)])) {
-      if (all.has(name) && keyOf(all.get(name)) !== keyOf(declaration)) ambiguous.add(name);
-      all.set(name, declaration);
-    }
-    // The language leaves out a name that two `export *` give differently, unless the module itself exports it.
-    for (const name of ambiguous) all.delete(name);
+    const all = starExports(stars, (star) => this.exportsOf(star), keyOf);
     for (const name of exports.keys()) {
       const declaration = this.#resolveExport(file, name);
       if (declaration === null)

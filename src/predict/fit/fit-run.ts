@@ -30,7 +30,8 @@ export type ConfigValue =
 export interface FitRunOptions {
   /**
    * Directory to create, with the prepared dataset in `data` and the run in `run`; `openModel` and every command of `skein`
-   * open `run` later. Default: a temporary directory, which `close()` or the end of the process deletes.
+   * open `run` later. Default: a temporary directory, which `close()` or the end of the process deletes. A signal that ends
+   * the process between training and `close()` leaves it behind.
    */
   readonly directory?: string;
   /** Passes over the training data, at most; training stops earlier when the validation metric no longer improves. */
