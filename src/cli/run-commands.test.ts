@@ -12,10 +12,9 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { preprocess } from '../data/index.js';
-import { Random } from '../util/philox.js';
 import { run } from './program.js';
 import { captureOutput } from './testing/capture-output.js';
+import { nodesConfig, writeRunFiles } from './testing/run-files.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'skein-runs-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -50,87 +49,13 @@ async function expectFailure(...args: string[]): Promise<string> {
   return printed.err;
 }
 
-/** 100 nodes e0 …, 1000 edges, 10 relations r0 …: relation k leads about 3k + 1 further. */
-function writeEdges(path: string): void {
-  const random = new Random(7);
-  const lines = new Set<string>();
-  while (lines.size < 1000) {
-    const [from, kind] = [random.nextInt(100), random.nextInt(10)];
-    lines.add(`e${from}\tr${kind}\te${(from + 1 + 3 * kind + random.nextInt(3)) % 100}\n`);
-  }
-  writeFileSync(path, [...lines].join(''));
-}
-
-const links = (directory: string, model: string, storage = ''): string => `model:
-  random_seed: 3
-  learning_task: LINK_PREDICTION
-  encoder: { layers: [[{ type: EMBEDDING, output_dim: 16 }]] }
-  decoder: { type: ${model} }
-  loss: { type: SOFTMAX_CE }
-storage:
-  model_dir: ${at(directory)}
-  dataset: { dataset_dir: ${at(storage === '' ? 'graph' : 'graph-p4')} }
-${storage}
-training: { batch_size: 100, num_epochs: 4, negative_sampling: { negatives_per_positive: 20 }, checkpoint: { interval: 2 } }
-evaluation: { negative_sampling: { filtered: true } }
-`;
-
-/** A class for each node, near in features to its class; edges mostly within classes. */
-function writeNodes(): void {
-  const random = new Random(11);
-  const ids = Array.from({ length: 100 }, (_, i) => i);
-  const classOf = (i: number): number => i % 3;
-  const lines = (of: (i: number) => string): string => ids.map((i) => `n${i},${of(i)}\n`).join('');
-  writeFileSync(
-    at('labels.csv'),
-    lines((i) => ['red', 'green', 'blue'][classOf(i)]),
-  );
-  const near = (i: number, j: number): number => (j === classOf(i) ? 1 : 0) + random.nextFloat() / 4;
-  writeFileSync(
-    at('features.csv'),
-    lines((i) => [0, 1, 2, 3].map((j) => near(i, j).toFixed(4)).join(',')),
-  );
-  const edges = ids.flatMap((i) => [3, 6, 10].map((step) => `n${i},n${(i + step) % 100}\n`));
-  writeFileSync(at('node-edges.csv'), edges.join(''));
-}
-
-const layer = (out: number): string =>
-  `[{ type: GNN, options: { type: GRAPH_SAGE, aggregator: MEAN }, input_dim: 4, output_dim: ${out} }]`;
-
-const nodes = (task: string, decoder: string, out: number): string => `model:
-  random_seed: 5
-  learning_task: ${task}
-  encoder:
-    train_neighbor_sampling: [{ type: ALL }]
-    layers: [[{ type: FEATURE, output_dim: 4 }], ${layer(out)}]
-  decoder: { type: ${decoder} }
-  loss: { type: ${task === 'NODE_CLASSIFICATION' ? 'CROSS_ENTROPY' : 'SOFTMAX_CE'} }
-  dense_optimizer: { type: ADAM, options: { learning_rate: 0.05 } }
-storage:
-  dataset: { dataset_dir: ${at('nodes')} }
-  export_encoded_nodes: true
-training: { batch_size: 20, num_epochs: 15, negative_sampling: { negatives_per_positive: 5 } }
-`;
-
 let trained: Event;
 let classified: Event;
 let trainedBuffered: Event;
 beforeAll(async () => {
-  writeEdges(at('edges.tsv'));
-  const shared = { edges: at('edges.tsv'), split: [0.9, 0.05, 0.05], inProcess: true };
-  await preprocess({ ...shared, outputDir: at('graph') });
-  writeFileSync(at('links.yaml'), links('run', 'DISTMULT'));
+  await writeRunFiles(folder);
   trained = await last('train', at('links.yaml'));
-  await preprocess({ ...shared, outputDir: at('graph-p4'), partitions: 4 });
-  const buffer = '{ type: PARTITION_BUFFER, options: { num_partitions: 4, buffer_capacity: 2 } }';
-  writeFileSync(at('buffered.yaml'), links('buffered', 'COMPLEX', `  embeddings: ${buffer}`));
   trainedBuffered = await last('train', at('buffered.yaml'));
-  writeNodes();
-  await preprocess({
-    ...{ outputDir: at('nodes'), edges: at('node-edges.csv'), inProcess: true },
-    ...{ nodeFeatures: at('features.csv'), nodeLabels: at('labels.csv'), nodeSplit: [0.5, 0.2, 0.3] },
-  });
-  writeFileSync(at('nodes.yaml'), nodes('NODE_CLASSIFICATION', 'NODE', 3));
   classified = await last('train', at('nodes.yaml'), `--storage.model_dir=${at('classes')}`);
 }, 240_000);
 
@@ -430,7 +355,7 @@ describe('encoded nodes', () => {
   });
 
   it('are given for new nodes of a link prediction model', async () => {
-    writeFileSync(at('dot.yaml'), nodes('LINK_PREDICTION', 'DOT', 6));
+    writeFileSync(at('dot.yaml'), nodesConfig(folder, 'LINK_PREDICTION', 'DOT', 6));
     await last('train', at('dot.yaml'), `--storage.model_dir=${at('dot')}`, '--training.num_epochs=1');
     const added = ['--new-nodes', at('copies.csv'), '--new-edges', at('copy-edges.csv')];
     await last('predict', at('dot'), ...added, '--output-dir', at('copies'));
