@@ -82,6 +82,11 @@ describe('event streams', () => {
       expect(await run(['train', file, '--repeat', '1', ...args])).toBe(2);
       expect(printed.err).toMatch(message);
     }
+    for (const count of ['0', '-1', 'abc']) {
+      printed.clear();
+      expect(await run(['train', file, `--repeat=${count}`])).toBe(2);
+      expect(printed.err).toContain(`expected a whole number of at least 1 for --repeat <n>, got ${count}.`);
+    }
     printed.clear();
     expect(await run(['train', at('events/seed_1'), '--repeat', '2'])).toBe(2);
     expect(printed.err).toMatch(/expected a configuration file with --repeat/);

@@ -73,8 +73,17 @@ function startedOptions(path: string, { space, outputDir, set }: SearchCommand):
   return {
     directory: outputDir ?? newDirectory(),
     config: applyOverrides(file.values as Tree, set.map(parseOverride)),
-    space: builtInSpaces.includes(space) ? space : readConfigFile(space).values,
+    space: readSpace(space),
   };
+}
+
+function readSpace(space: string): unknown {
+  if (builtInSpaces.includes(space)) return space;
+  if (statSync(space, { throwIfNoEntry: false })?.isFile() !== true)
+    throw new ValueError(
+      `search: expected a YAML file or one of ${builtInSpaces.join(', ')} for --space, got ${space}, which is not a file. Check the path.`,
+    );
+  return readConfigFile(space, true).values;
 }
 
 function resumedOptions(path: string, { space, outputDir, set }: SearchCommand): SearchOptions {

@@ -44,7 +44,7 @@ it.each<readonly [title: string, file: string, overrides: readonly string[], par
     'distances without products',
     plain,
     ['training.form=ONE_VS_ALL', 'model.decoder.type=TRANSE'],
-    ['model.decoder.options.comparator', 'with training.form ONE_VS_ALL', 'COSINE or SQUARED_L2'],
+    ['model.decoder.options.comparator', 'with training.form ONE_VS_ALL', 'products of matrices'],
   ],
   [
     'a loss of pairs',
@@ -105,6 +105,12 @@ it.each<readonly [title: string, file: string, overrides: readonly string[], par
     ['evaluation.max_edges', '-1 for model.learning_task NODE_CLASSIFICATION', 'remove it'],
   ],
   [
+    'initial values of relations without a name',
+    plain,
+    ['model.decoder.options.relation_init=nonsense'],
+    ['model.decoder.options.relation_init', 'one of DEFAULT, GLOROT_UNIFORM', 'nonsense'],
+  ],
+  [
     'a time limit without a time',
     plain,
     ['training.time_limit=soon'],
@@ -117,4 +123,6 @@ it.each<readonly [title: string, file: string, overrides: readonly string[], par
   ]);
   expect({ code, out: printed.out }).toEqual({ code: 2, out: '' });
   for (const part of ['config: ', ...parts]) expect(printed.err).toContain(part);
+  const lines = printed.err.trim().split('\n');
+  expect(new Set(lines).size, 'every problem once').toBe(lines.length);
 });

@@ -9,8 +9,10 @@ import {
   NegativeSampler,
   type NeighborSampler,
   type NodeSampler,
+  PipelineTrainer,
   RandomEdgeSampler,
   RandomNodeSampler,
+  SynchronousEvaluator,
 } from 'skein/marius';
 import { fromTypedArray, ones, type Tensor } from 'skein/tensor';
 import { describe, expect, test } from 'vitest';
@@ -308,4 +310,17 @@ describe('negative edges: a [num_negs, 3] shaped tensor', () => {
     }
     await expect(nextBatch(withNegatives(new Wide(storage)))).rejects.toThrow('[n], [n, 2] or [n, 3]');
   });
+});
+
+test('rows, trainers and evaluators reject what they cannot use', async () => {
+  const batch = new Batch(true);
+  expect(() => batch.setEmbeddings('x' as never)).toThrow(
+    'Batch.setEmbeddings: expected a tensor or a Float32Array for rows, got "x"',
+  );
+  expect(() => batch.setFeatures(new Float32Array(5), 2)).toThrow('expected rows of 2 numbers');
+  expect(batch.status).toBe('Waiting');
+  expect(() => new SynchronousEvaluator({} as never, {} as never)).toThrow(
+    'SynchronousEvaluator: expected a GraphBatcher for graphBatcher',
+  );
+  expect(() => new PipelineTrainer(undefined as never, {} as never)).toThrow('PipelineTrainer: expected a');
 });

@@ -10,6 +10,15 @@ const relations = Int32Array.of(0, 0, 1, 0, 1, 0);
 describe('MariusGraph', () => {
   const graph = new MariusGraph({ src, dst, relations }, { numNodes: 5 });
 
+  test('wrong edges and hops are rejected with their names', () => {
+    expect(() => new MariusGraph({} as never)).toThrow(
+      'MariusGraph: expected an Int32Array for edges.src, got undefined. Give { src, dst }',
+    );
+    expect(() => new MariusGraph('edges' as never)).toThrow('for edges.src');
+    expect(() => new MariusGraph({ src, dst: dst.subarray(1) })).toThrow('expected 6 ids (as src)');
+    expect(() => new GNNGraph({} as never)).toThrow('GNNGraph: expected an Int32Array for hopOffsets');
+  });
+
   test('relations of another length are refused', () => {
     expect(() => new MariusGraph({ src, dst, relations: Int32Array.of(1) })).toThrow(
       'expected 6 relations for relations, got 1',

@@ -200,7 +200,7 @@ describe('what is refused', () => {
   test.each([
     ['src,dst,time,note\n0,1,2,hi\n', ':2: expected a finite number for column "note" (or list the columns'],
     ['src,dst,time,w\n0,1,2,\n', ':2: expected a finite number for column "w"'],
-    ['src,dst,time,w\n0,1,2\n', ':2: expected 4 columns, got 3'],
+    ['src,dst,time,w\n0,1,2\n', ':2: expected 4 columns, got 3. Correct the line, or remove it.'],
     ['src,dst,time\n0,1,2,3\n', ':2: expected 3 columns, got 4'],
     [
       'src,dst,time\n0,-1,2\n',

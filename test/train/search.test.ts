@@ -1,5 +1,13 @@
 /** Searches of tiny spaces: points, conditions, rounds, selection, and that a search continues as if it had not stopped. */
-import { appendFileSync, cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  cpSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { PreparedDataset } from 'skein/data';
 import { loadConfig, resolveConfig, retrainBest, searchConfig } from 'skein/train';
@@ -95,7 +103,10 @@ describe('spaces', () => {
 
   test('errors name the dimension', () => {
     for (const [given, message] of [
-      [{ x: 3 }, 'expected a list or a mapping with values, range or log in x of the space, got 3'],
+      [
+        { x: 3 },
+        'expected a list or a mapping with values, range or log in x of the space, got 3. Write for example',
+      ],
       [{ x: { range: [2, 1] } }, 'expected two numbers in ascending order for range in x'],
       [{ x: { log: [0, 1] } }, 'expected two positive numbers in ascending order for log in x'],
       [{ x: { range: [1, 2], log: [1, 2] } }, 'expected one of values, range and log in x'],
@@ -206,6 +217,21 @@ describe('a plain search', () => {
     expect(trials.length + failed.length).toBe(4);
     expect(trials.length).toBeGreaterThan(0);
     expect(failed[0].reason).toContain('expected an even encoder output');
+  });
+
+  test('is rejected before it writes anything', async () => {
+    const directory = join(folder(), 'new');
+    await expect(
+      searchConfig({ directory, config, space: { 'training.batch_sise': [10, 20] }, trials: 2 }),
+    ).rejects.toThrow(/got 2 that it rejects, the first with: .* Did you mean training.batch_size/);
+    expect(existsSync(directory)).toBe(false);
+    const other = folder();
+    writeFileSync(join(other, 'notes.txt'), 'mine');
+    await expect(searchConfig({ directory: other, config, space })).rejects.toThrow('with notes.txt in it');
+    expect(readdirSync(other)).toEqual(['notes.txt']);
+    await expect(searchConfig({ directory: join(other, 'notes.txt'), config, space })).rejects.toThrow(
+      'got the file',
+    );
   });
 
   test('retrains the best with several seeds and tests it', async () => {

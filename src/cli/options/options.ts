@@ -4,10 +4,7 @@ import { ValueError } from '../../util/errors.js';
 import { parseByteCount } from '../../util/size.js';
 
 export function wholeNumber(text: string): number {
-  const value = Number(text);
-  if (text.trim() === '' || !Number.isSafeInteger(value) || value < 0)
-    throw new InvalidArgumentError('Expected a whole number of at least 0.');
-  return value;
+  return integerFrom(0, text);
 }
 
 export function byteSize(text: string): number {
@@ -17,8 +14,13 @@ export function byteSize(text: string): number {
 }
 
 export function positiveInteger(text: string): number {
-  const value = wholeNumber(text);
-  if (value < 1) throw new InvalidArgumentError('Expected a whole number of at least 1.');
+  return integerFrom(1, text);
+}
+
+function integerFrom(least: number, text: string): number {
+  const value = Number(text);
+  if (text.trim() === '' || !Number.isSafeInteger(value) || value < least)
+    throw new InvalidArgumentError(`Expected a whole number of at least ${least}.`);
   return value;
 }
 

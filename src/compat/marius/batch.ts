@@ -8,12 +8,12 @@
 
 import type { IdLists } from '../../gnn/ops/id-lists.js';
 import type { EdgeList } from '../../sample/one-hop-sampler.js';
-import { asTensor } from '../../storage/memory-embeddings.js';
 import { findDevice } from '../../tensor/device.js';
 import { type DeviceLike, gatherRows, reshape, type Tensor } from '../../tensor/index.js';
 import { type Negatives, TrainingBatch } from '../../train/index.js';
 import { type EvaluationData, findNodes } from '../../train/tasks/graph/batch/training-batch.js';
 import { expected, StateError, ValueError } from '../../util/errors.js';
+import { checkRows } from './checks.js';
 import { GNNGraph } from './gnn-graph.js';
 
 /** The last step that a batch has passed. */
@@ -93,7 +93,7 @@ export class Batch extends TrainingBatch {
 
   /** Takes the rows of the nodes; the loss is differentiated by them in training. */
   setEmbeddings(given: Tensor | Float32Array, width = 1): void {
-    const rows = given instanceof Float32Array ? asTensor(given, width) : given;
+    const rows = checkRows('Batch.setEmbeddings', given, width);
     if (this.uniqueNodeEmbeddings?.device) this.uniqueNodeEmbeddings.dispose();
     this.uniqueNodeEmbeddings = this.train ? rows.setRequiresGrad() : rows;
     if (rows.device !== null) this.deviceId = 0;
@@ -101,8 +101,9 @@ export class Batch extends TrainingBatch {
   }
 
   setFeatures(given: Tensor | Float32Array, width = 1): void {
+    const rows = checkRows('Batch.setFeatures', given, width);
     if (this.uniqueNodeFeatures?.device) this.uniqueNodeFeatures.dispose();
-    this.uniqueNodeFeatures = given instanceof Float32Array ? asTensor(given, width) : given;
+    this.uniqueNodeFeatures = rows;
   }
 
   /**

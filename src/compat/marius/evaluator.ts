@@ -1,5 +1,6 @@
 /** The document's evaluators: facades over `GraphTask.evaluate`, which returns the metrics of the model's reporter. */
 import { GraphTask, type Metrics, type Model } from '../../train/index.js';
+import { checkBatcherAndModel } from './checks.js';
 import type { GraphBatcher } from './graph-batcher.js';
 
 export abstract class Evaluator {
@@ -11,6 +12,7 @@ export abstract class Evaluator {
 
   /** @param evaluateAhead read the next batch while one is evaluated; the result is the same. */
   constructor(graphBatcher: GraphBatcher, model: Model, evaluateAhead: boolean) {
+    checkBatcherAndModel(new.target.name, graphBatcher, model);
     this.graphBatcher = graphBatcher;
     this.model = model;
     this.#task = new GraphTask({ model, source: graphBatcher.source, evaluateAhead });

@@ -12,7 +12,7 @@ import type { LayerGraph } from '../../sample/layer-graph.js';
 import type { EdgeList } from '../../sample/one-hop-sampler.js';
 import type { Tensor } from '../../tensor/index.js';
 import { concatInt32 } from '../../util/arrays.js';
-import { expected, ShapeError, StateError } from '../../util/errors.js';
+import { expected, ShapeError, StateError, ValueError } from '../../util/errors.js';
 import { MariusGraph } from './marius-graph.js';
 
 const name = 'GNNGraph';
@@ -266,6 +266,9 @@ function checkOffsets(what: string, offsets: Int32Array, numEdges: number): void
 }
 
 function checkHops(hopOffsets: Int32Array, nodeIds: Int32Array): void {
+  for (const [what, ids] of Object.entries({ hopOffsets, nodeIds }))
+    if (!ArrayBuffer.isView(ids) && !Array.isArray(ids))
+      throw new ValueError(expected(name, 'an Int32Array', what, ids));
   if (new Set(nodeIds).size !== nodeIds.length)
     throw new ShapeError(expected(name, 'different ids', 'nodeIds', 'an id twice'));
   const wrong = hopOffsets.findIndex((offset, i) => (i === 0 ? offset !== 0 : offset < hopOffsets[i - 1]));

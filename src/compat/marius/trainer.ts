@@ -10,6 +10,7 @@ import { fit, GraphTask, type Model, type ProgressReporter } from '../../train/i
 import type { StageTimings } from '../../train/run/timings.js';
 import { checkInteger } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
+import { checkBatcherAndModel } from './checks.js';
 import type { GraphBatcher } from './graph-batcher.js';
 
 /** The progress of an epoch. */
@@ -62,6 +63,7 @@ export abstract class Trainer {
       timings: true,
       stalenessBound: true,
     });
+    checkBatcherAndModel(new.target.name, graphBatcher, model);
     this.graphBatcher = graphBatcher;
     this.model = model;
     this.progressReporter = options.progressReporter ?? null;

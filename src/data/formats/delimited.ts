@@ -110,7 +110,7 @@ export class RecordParser {
     return block;
   }
 
-  #fail(line: number, what: string, got: string, advice = ''): never {
+  #fail(line: number, what: string, got: string, advice = ' Correct the line.'): never {
     const { path } = this.#layout;
     throw new FormatError(`${path}:${line}: expected ${what}, got ${got}.${advice}`, { path, line });
   }

@@ -144,7 +144,10 @@ class LineParser {
   #fail(what: string, got: string): never {
     const { path } = this.#layout;
     const line = this.lines;
-    throw new FormatError(`${path}:${line}: expected ${what}, got ${got}.`, { path, line });
+    throw new FormatError(`${path}:${line}: expected ${what}, got ${got}. Correct the line, or remove it.`, {
+      path,
+      line,
+    });
   }
 
   #line(start: number, stop: number): void {

@@ -1,5 +1,6 @@
 /** Checks the keys that one-against-all training (`training.form`) combines with. */
-import { Comparator, comparators } from '../../gnn/decoders/comparator.js';
+import { comparators } from '../../gnn/decoders/comparator.js';
+import { noGrad, scope, zeros } from '../../tensor/index.js';
 import { type ConfigProblem, problem } from '../../util/schema/problem.js';
 import type { SkeinConfig } from './types.js';
 
@@ -56,9 +57,11 @@ function checkScores({ model: { decoder, loss }, training }: SkeinConfig): Confi
   const problems: ConfigProblem[] = [];
   if (decoder.type !== 'NODE') {
     const { comparator } = decoder.options;
-    if (comparators[comparator]().products === Comparator.prototype.products) {
-      const what = `a comparator whose scores are products, as DOT, with training.form ${form}`;
-      const advice = 'Use DOT, COSINE or SQUARED_L2, or form: NEGATIVES.';
+    const products = (Object.keys(comparators) as (keyof typeof comparators)[]).filter(hasProducts);
+    if (!products.includes(comparator)) {
+      const what = `one of ${products.join(', ')} with training.form ${form}`;
+      const advice =
+        'Scores against all nodes are products of matrices; use one of these, or form: NEGATIVES.';
       problems.push(problem('model.decoder.options.comparator', what, comparator, advice));
     }
   }
@@ -70,7 +73,17 @@ function checkScores({ model: { decoder, loss }, training }: SkeinConfig): Confi
     const what = `${softmax.join(' or ')} with training.filter_known`;
     problems.push(problem('model.loss.type', what, loss.type, advice));
   }
+  if ('negatives' in loss.options && loss.options.negatives !== 'SUM') {
+    const advice = 'All nodes are candidates; remove the key.';
+    const what = `SUM with training.form ${form}`;
+    problems.push(problem('model.loss.options.negatives', what, loss.options.negatives, advice));
+  }
   return problems;
+}
+
+/** Whether a comparator's scores are products, which it answers for any rows. */
+function hasProducts(name: keyof typeof comparators): boolean {
+  return noGrad(() => scope(() => comparators[name]().products(zeros([1, 2]), zeros([1, 2])) !== null));
 }
 
 /** Nodes on disk cannot be compared with, and answers there are not known. */

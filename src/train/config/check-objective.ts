@@ -1,4 +1,4 @@
-/** Checks what training minimises: loss, penalties, dropout and relation prediction, by task, decoder and form. */
+/** Checks what training minimises: loss, penalties, dropout and relation prediction, by task and decoder. */
 import { comparators } from '../../gnn/decoders/comparator.js';
 import { decoderRegistry } from '../../gnn/decoders/decoders.js';
 import { noGrad, scope, zeros } from '../../tensor/index.js';
@@ -9,12 +9,7 @@ export function checkObjective(config: SkeinConfig): ConfigProblem[] {
   const { decoder } = config.model;
   const problems = [...checkRegularizer(config), ...checkSmoothing(config)];
   if (decoder.type === 'NODE') return [...problems, ...checkNoRelations(config)];
-  return [
-    ...problems,
-    ...checkDropout(decoder),
-    ...checkQueryForm(config, decoder),
-    ...checkRelationPrediction(config, decoder),
-  ];
+  return [...problems, ...checkDropout(decoder), ...checkRelationPrediction(config, decoder)];
 }
 
 function checkRegularizer({ model, training }: SkeinConfig): ConfigProblem[] {
@@ -65,45 +60,6 @@ function checkDropout({ options }: EdgeDecoderConfig): ConfigProblem[] {
           ),
         ],
   );
-}
-
-/** Checks the loss and the comparator of training against all nodes. */
-function checkQueryForm({ model, training }: SkeinConfig, decoder: EdgeDecoderConfig): ConfigProblem[] {
-  const { form, filter_known: filters } = training;
-  if (form === 'NEGATIVES') return [];
-  const problems: ConfigProblem[] = [];
-  const { loss } = model;
-  const softmax = ['SOFTMAX_CE', 'CROSS_ENTROPY'];
-  const losses = [...softmax, 'BCE_WITH_LOGITS', 'MSE'];
-  if (!losses.includes(loss.type)) {
-    const advice = 'Use one of these, or form: NEGATIVES.';
-    const what = `one of ${losses.join(', ')} with training.form ${form}`;
-    problems.push(problem('model.loss.type', what, loss.type, advice));
-  } else if (filters && !softmax.includes(loss.type)) {
-    const what = `false with model.loss.type ${loss.type}`;
-    problems.push(
-      problem('training.filter_known', what, true, 'Only a softmax compares answers; remove it.'),
-    );
-  }
-  if ('negatives' in loss.options && loss.options.negatives !== 'SUM') {
-    const advice = 'All nodes are candidates; remove the key.';
-    const what = `SUM with training.form ${form}`;
-    problems.push(problem('model.loss.options.negatives', what, loss.options.negatives, advice));
-  }
-  const { comparator } = decoder.options;
-  const all = Object.keys(comparators) as (keyof typeof comparators)[];
-  const products = all.filter(hasProducts);
-  if (!products.includes(comparator)) {
-    const what = `one of ${products.join(', ')} with training.form ${form}`;
-    const advice = 'Scores against all nodes are products of matrices; use one of these, or form: NEGATIVES.';
-    problems.push(problem('model.decoder.options.comparator', what, comparator, advice));
-  }
-  return problems;
-}
-
-/** Whether a comparator's scores are products, which it answers for any rows. */
-function hasProducts(name: keyof typeof comparators): boolean {
-  return noGrad(() => scope(() => comparators[name]().products(zeros([1, 2]), zeros([1, 2])) !== null));
 }
 
 function checkRelationPrediction(

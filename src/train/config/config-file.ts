@@ -23,8 +23,12 @@ export interface ConfigFile extends Origin {
   readonly values: unknown;
 }
 
-/** Reads and parses a YAML file. Callers pass the result on, so that a file is read once. */
-export function readConfigFile(path: string): ConfigFile {
+/**
+ * Reads and parses a YAML file. Callers pass the result on, so that a file is read once.
+ *
+ * @param mayBeEmpty whether an empty file is allowed, whose values are null.
+ */
+export function readConfigFile(path: string, mayBeEmpty = false): ConfigFile {
   let text: string;
   try {
     text = readFileSync(path, 'utf8');
@@ -60,7 +64,7 @@ export function readConfigFile(path: string): ConfigFile {
       { path },
     );
   }
-  if (values === null || values === undefined)
+  if ((values === null || values === undefined) && !mayBeEmpty)
     throw new ConfigError(
       `config: expected sections such as model, storage and training in ${path}, got an empty file. "${invocation()} config <dataset>" prints one to start from.`,
       { path },

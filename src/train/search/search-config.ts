@@ -5,10 +5,11 @@
  * No decision depends on time or on the order in which trials end, so that a search that was killed and resumed ends with the
  * models and the configuration of an uninterrupted one.
  */
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync, rmdirSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { makeFolder } from '../../storage/make-folder.js';
 import { lockForProcess } from '../../storage/process-lock.js';
+import { isTemporaryName } from '../../storage/temporary-name.js';
 import {
   ConfigError,
   checkInteger,
@@ -20,15 +21,15 @@ import {
 import { checkOptionNames } from '../../util/option-names.js';
 import { isTree, parsePath, valueAt } from '../../util/schema/key-path.js';
 import { datasetFacts } from '../config/dataset-facts.js';
-import { resolveConfig } from '../config/index.js';
+import { resolveConfig, type SkeinConfig } from '../config/index.js';
 import { applyOverrides } from '../config/overrides.js';
 import { Output } from '../run/output.js';
 import { builtInSpace } from './built-in-spaces.js';
 import type { PointSampler } from './points.js';
 import { defaultVariant, type Variant, variants } from './rounds.js';
-import { embeddingWidth, Search, type SearchResult } from './search.js';
+import { embeddingWidth, Search, type SearchResult, trialValues } from './search.js';
 import { readSettings, type SearchSettings, settingsFile, writeSettings } from './search-files.js';
-import { parseSpace } from './space.js';
+import { overridesOf, parseSpace } from './space.js';
 
 export interface SearchOptions {
   /** The directory of the search, which is created, or resumed if it has one. */
@@ -54,6 +55,7 @@ export interface SearchOptions {
 }
 
 const where = 'searchConfig';
+const lockFile = 'search.lock';
 
 /**
  * Searches a space of configurations. Call it again with the directory to resume, or with more trials to enlarge.
@@ -66,9 +68,11 @@ const where = 'searchConfig';
 export async function searchConfig(options: SearchOptions): Promise<SearchResult> {
   checkOptions(options);
   const directory = resolve(options.directory);
+  checkUsable(directory);
+  const isNew = !existsSync(directory);
   makeFolder(directory);
   const lock = lockForProcess(
-    join(directory, 'search.lock'),
+    join(directory, lockFile),
     (pid) =>
       new StateError(`search: expected a directory that no search uses, got ${directory} (process ${pid}).`),
   );
@@ -78,7 +82,30 @@ export async function searchConfig(options: SearchOptions): Promise<SearchResult
     return await new Search({ directory, settings, jobs, minutes, output }).run();
   } finally {
     lock.release();
+    if (isNew) removeIfEmpty(directory);
   }
+}
+
+/** Throws for a directory with files that are not those of a search. */
+function checkUsable(directory: string): void {
+  if (!existsSync(directory)) return;
+  if (!statSync(directory).isDirectory())
+    throw new StateError(
+      `search: expected a directory for the search, got the file ${directory}. Choose another.`,
+    );
+  const entries = readdirSync(directory);
+  if (entries.includes(settingsFile)) return;
+  // A search killed at its start leaves these.
+  const foreign = entries.find((name) => name !== lockFile && !isTemporaryName(name));
+  if (foreign !== undefined)
+    throw new StateError(
+      `search: expected a new or empty directory, or that of a search, got ${directory} with ${foreign} in it. Choose another.`,
+    );
+}
+
+/** Removes the directory of a search that was rejected before it wrote a file. */
+function removeIfEmpty(directory: string): void {
+  if (readdirSync(directory).length === 0) rmdirSync(directory);
 }
 
 function checkOptions(options: SearchOptions): void {
@@ -121,9 +148,27 @@ async function openSettings(directory: string, options: SearchOptions): Promise<
     space: values,
     config: fixed,
   };
-  if (before !== null) checkSame(directory, before, settings);
+  if (before === null) checkSomeTrial(settings, resolved);
+  else checkSame(directory, before, settings);
   if (JSON.stringify(before) !== JSON.stringify(settings)) await writeSettings(directory, settings);
   return settings;
+}
+
+/** Throws if the configuration allows none of the trials: a key of the space is misspelt, or excludes another. */
+function checkSomeTrial(settings: SearchSettings, config: SkeinConfig): void {
+  let first: ConfigError | undefined;
+  for (const values of trialValues(settings, config)) {
+    try {
+      resolveConfig(settings.config, overridesOf(values));
+      return;
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      first ??= error;
+    }
+  }
+  throw new ConfigError(
+    `search: expected a space with a trial that the configuration allows, got ${settings.trials} that it rejects, the first with: ${first?.message}`,
+  );
 }
 
 /** Returns the values of a configuration without the location and the time limit of a run, and with a seed and checkpoints for resuming. */

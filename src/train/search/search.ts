@@ -71,9 +71,7 @@ export class Search {
       ...{ variant: settings.variant, trials: settings.trials, eta, budget },
       ...{ epochs: config.training.num_epochs, width: embeddingWidth(config) },
     });
-    const space = parseSpace(settings.space);
-    const point = pointSequence(settings.sampler, settings.seed, space.length);
-    this.#values = Array.from({ length: settings.trials }, (_, k) => valuesAt(space, point(k), config));
+    this.#values = trialValues(settings, config);
     this.#metric = config.training.early_stopping?.metric ?? headlineOf(config);
     this.#lowerIsBetter = isLower(this.#metric, lowerMetrics());
     this.#deadline = performance.now() + 60_000 * minutes;
@@ -208,6 +206,13 @@ export class Search {
       ...{ firstRound, failed, best },
     };
   }
+}
+
+/** Returns the values of all trials. @param config the resolved configuration that is varied. */
+export function trialValues(settings: SearchSettings, config: SkeinConfig): TrialValues[] {
+  const space = parseSpace(settings.space);
+  const point = pointSequence(settings.sampler, settings.seed, space.length);
+  return Array.from({ length: settings.trials }, (_, k) => valuesAt(space, point(k), config));
 }
 
 /** Returns overrides for a core: its directory, and fewer negatives, as there are fewer nodes to draw them from. */

@@ -135,5 +135,7 @@ function parseCondition(name: string, given: unknown): Condition | null {
 }
 
 function wrong(name: string, what: string, got: unknown): ConfigError {
-  return new ConfigError(`${where}: expected ${what} in ${name} of the space, got ${JSON.stringify(got)}.`);
+  return new ConfigError(
+    `${where}: expected ${what} in ${name} of the space, got ${JSON.stringify(got)}. Write for example [50, 100], { range: [0, 0.5] } or { log: [0.003, 0.3] }.`,
+  );
 }
