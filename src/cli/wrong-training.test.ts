@@ -1,4 +1,6 @@
 /** Keys of one-against-all training and of the loop that do not fit together: exit code 2, the key, what was expected, the fix. */
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
@@ -125,4 +127,18 @@ it.each<readonly [title: string, file: string, overrides: readonly string[], par
   for (const part of ['config: ', ...parts]) expect(printed.err).toContain(part);
   const lines = printed.err.trim().split('\n');
   expect(new Set(lines).size, 'every problem once').toBe(lines.length);
+});
+
+it('a space of a search that is not a file, or that is empty', async () => {
+  const file = join(fixtures, `${plain}.yaml`);
+  expect(await run(['search', file, '--space', 'spaces.yaml'])).toBe(2);
+  expect(printed.err).toMatch(/expected a YAML file or one of kg, .* for --space, got spaces.yaml/);
+  const folder = mkdtempSync(join(tmpdir(), 'skein-space-'));
+  const empty = join(folder, 'empty.yaml');
+  writeFileSync(empty, '# nothing\n');
+  printed.clear();
+  expect(await run(['search', file, '--space', empty, '--output-dir', join(folder, 'search')])).toBe(2);
+  expect(printed.err).toMatch(/expected a mapping of configuration keys to values for the space, got null/);
+  expect(readdirSync(folder)).toEqual(['empty.yaml']);
+  rmSync(folder, { recursive: true });
 });

@@ -82,13 +82,6 @@ test('says what it needs', () => {
   expect(shell(`${skein} search facts.yaml`, folder).err).toMatch(
     /expected a file or one of kg, kg-dropout, kg-large for --space/,
   );
-  const missing = shell(`${skein} search facts.yaml --space spaces.yaml`, folder);
-  expect(missing.code).toBe(2);
-  expect(missing.err).toMatch(/expected a YAML file or one of kg, .* for --space, got spaces.yaml/);
-  writeFileSync(join(folder, 'empty.yaml'), '# nothing\n');
-  expect(shell(`${skein} search facts.yaml --space empty.yaml`, folder).err).toMatch(
-    /expected a mapping of configuration keys to values for the space, got null/,
-  );
   expect(shell(`${skein} search facts`, folder).err).toMatch(
     /expected a configuration file or the directory of a search/,
   );

@@ -3,6 +3,7 @@ import {
   appendFileSync,
   cpSync,
   existsSync,
+  mkdirSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -226,6 +227,7 @@ describe('a plain search', () => {
     ).rejects.toThrow(/got 2 that it rejects, the first with: .* Did you mean training.batch_size/);
     expect(existsSync(directory)).toBe(false);
     const other = folder();
+    mkdirSync(other, { recursive: true });
     writeFileSync(join(other, 'notes.txt'), 'mine');
     await expect(searchConfig({ directory: other, config, space })).rejects.toThrow('with notes.txt in it');
     expect(readdirSync(other)).toEqual(['notes.txt']);
