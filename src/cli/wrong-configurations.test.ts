@@ -364,12 +364,13 @@ describe('wrong files', () => {
   it('many unknown keys take time in proportion, and the first twenty are printed', async () => {
     const path = join(folder, 'many.yaml');
     writeFileSync(path, Array.from({ length: 40_000 }, (_, i) => `key_${i}: ${i}`).join('\n'));
-    const start = performance.now();
+    const start = process.cpuUsage();
     const message = await expectFailure(path, []);
-    // About one second; comparing every key with all others takes a minute.
-    expect(performance.now() - start).toBeLessThan(15_000);
+    // Processor time, whatever else runs: about one second; comparing every key with all others takes a minute.
+    const { user, system } = process.cpuUsage(start);
+    expect((user + system) / 1e6).toBeLessThan(15);
     expect(message).toMatch(/40003 problems/);
     expect(message.match(/a known key, got key_/g)?.length).toBeLessThanOrEqual(20);
     expect(message).toContain('… and 39983 more');
-  }, 60_000);
+  }, 240_000);
 });
