@@ -15,6 +15,7 @@ import { RankCounter } from '#internal/gnn/rank-counter.js';
 import { kernels } from '#internal/native/index.js';
 import { figures, floats, integers } from '../inputs.js';
 import type { Case, Suite } from '../suite.js';
+import { modulusStep, rowPenaltyStep } from './kg-distances.js';
 import { start } from './start.js';
 
 const nodes = 14_541;
@@ -229,6 +230,8 @@ export const kgSuite: Suite = {
     { ...training('distmult_step_by_hand', () => new DistMult(options)), sameAs: 'distmult_step' },
     { ...training('complex_step_by_hand', () => new ComplEx(options)), sameAs: 'complex_step' },
     ...[128, 256, 512].map(oneAgainstAll),
+    modulusStep(400),
+    rowPenaltyStep(512),
     evaluation('filtered_ranks'),
     // Against one subtraction, sign and sum over the scores in place: fewer passes than comparing and counting.
     { ...evaluation('filtered_ranks_by_signs'), sameAs: 'filtered_ranks' },

@@ -13,6 +13,9 @@ inline T finish(ScoreOp op, T x) {
   return op == ScoreOp::l2 ? -std::sqrt(x > T(1e-8) ? x : T(1e-8)) : -x;
 }
 
+template <Terms Kind>
+using TermsKind = std::integral_constant<Terms, Kind>;
+
 // The chains of rows of a against one panel of b: c[m, columns].
 template <class T>
 void chains(ScoreOp op, const T* a, i64 lda, const Panels<T>& b, i64 panel, T* c, i64 ldc, i64 m) {
@@ -23,13 +26,18 @@ void chains(ScoreOp op, const T* a, i64 lda, const Panels<T>& b, i64 panel, T* c
     multiply(a, lda, false, one, c, ldc, m, false);
     return;
   }
+  const PanelRows<T> rows{a, lda, b.at(panel), b.k, c, ldc, tail};
   const auto run = [&](auto narrow, auto wide) {
-    (padded == W ? narrow : wide)(a, lda, b.at(panel), b.k, c, ldc, m, tail);
+    if (padded == W) for_row_tiles(m, narrow);
+    else for_row_tiles(m, wide);
   };
-  if (op == ScoreOp::modulus) run(modulus_rows<T, 1>, modulus_rows<T, 2>);
-  else if (op == ScoreOp::l1) run(distance_rows<T, Terms::absolutes, 1>, distance_rows<T, Terms::absolutes, 2>);
-  else if (op == ScoreOp::biasedSquaredL2) run(distance_rows<T, Terms::biased, 1>, distance_rows<T, Terms::biased, 2>);
-  else run(distance_rows<T, Terms::squares, 1>, distance_rows<T, Terms::squares, 2>);
+  const auto distances = [&](auto kind) {
+    run(DistanceTile<T, kind, 1>{rows}, DistanceTile<T, kind, 2>{rows});
+  };
+  if (op == ScoreOp::modulus) run(ModulusTile<T, 1>{rows}, ModulusTile<T, 2>{rows});
+  else if (op == ScoreOp::l1) distances(TermsKind<Terms::absolutes>{});
+  else if (op == ScoreOp::biasedSquaredL2) distances(TermsKind<Terms::biased>{});
+  else distances(TermsKind<Terms::squares>{});
 }
 
 }  // namespace score_detail

@@ -73,46 +73,29 @@ inline __attribute__((always_inline)) typename S::V inverse_modulus(typename S::
   return Root<T, S>(squared_modulus<T, S>(re, im)).inverse();
 }
 
-// R rows of a against the columns of one panel: sums over rising components.
-template <class T, int R, int C>
-void modulus_tile(const T* a, i64 lda, const T* b, i64 half, T* c, i64 ldc, int tail) {
-  using S = Simd<T>;
-  using V = typename S::V;
-  V x[R][C];
-#pragma GCC unroll 8
-  for (int r = 0; r < R; ++r) {
-#pragma GCC unroll 2
-    for (int j = 0; j < C; ++j) x[r][j] = S::zero();
-  }
-  const T* imaginary = b + half * C * S::width;
-  for (i64 p = 0; p < half; ++p, b += C * S::width, imaginary += C * S::width) {
-#pragma GCC unroll 8
-    for (int r = 0; r < R; ++r) {
-      const V re = S::set(a[r * lda + p]), im = S::set(a[r * lda + half + p]);
-#pragma GCC unroll 2
-      for (int j = 0; j < C; ++j) {
-        x[r][j] = x[r][j] + modulus<T, S>(re - S::load(b + j * S::width), im - S::load(imaginary + j * S::width));
-      }
-    }
-  }
-#pragma GCC unroll 8
-  for (int r = 0; r < R; ++r) {
-#pragma GCC unroll 2
-    for (int j = 0; j < C; ++j) {
-      T* p = c + r * ldc + j * S::width;
-      if (j + 1 < C || tail == S::width) S::store(p, x[r][j]);
-      else S::store(p, x[r][j], tail);
-    }
-  }
-}
-
+// The sums of moduli, over rising components.
 template <class T, int C>
-void modulus_rows(const T* a, i64 lda, const T* b, i64 k, T* c, i64 ldc, i64 m, int tail) {
-  constexpr int R = 4;
-  i64 r = 0;
-  for (; r + R <= m; r += R) modulus_tile<T, R, C>(a + r * lda, lda, b, k / 2, c + r * ldc, ldc, tail);
-  for (; r < m; ++r) modulus_tile<T, 1, C>(a + r * lda, lda, b, k / 2, c + r * ldc, ldc, tail);
-}
+struct ModulusTile : PanelRows<T> {
+  template <int R>
+  void run(i64 row) const {
+    using S = Simd<T>;
+    using V = typename S::V;
+    const i64 lda = this->lda, half = this->k / 2;
+    const T *a = this->a + row * lda, *real = this->b, *imaginary = real + half * C * S::width;
+    sum_tile<T, R, C>(this->c + row * this->ldc, this->ldc, this->tail, [&](V(&x)[R][C]) {
+      for (i64 p = 0; p < half; ++p, real += C * S::width, imaginary += C * S::width) {
+#pragma GCC unroll 8
+        for (int r = 0; r < R; ++r) {
+          const V re = S::set(a[r * lda + p]), im = S::set(a[r * lda + half + p]);
+#pragma GCC unroll 2
+          for (int j = 0; j < C; ++j) {
+            x[r][j] = x[r][j] + modulus<T, S>(re - S::load(real + j * S::width), im - S::load(imaginary + j * S::width));
+          }
+        }
+      }
+    });
+  }
+};
 
 // The sum for one pair, with the bits it has in a tile.
 template <class T>

@@ -129,9 +129,9 @@ struct Distance {
   static V add_last(V q, V n, V x) { return Kind == Terms::biased ? x - (q + n) : add(q, n, x); }
 };
 
-// R rows of a against the columns of one panel: sums of terms.
-template <class T, Terms Kind, int R, int C>
-void distance_tile(const T* a, i64 lda, const T* b, i64 k, T* c, i64 ldc, int tail) {
+// R rows against the columns of one panel: sums that start at 0, to which `sweep` adds all terms.
+template <class T, int R, int C, class Sweep>
+inline __attribute__((always_inline)) void sum_tile(T* c, i64 ldc, int tail, Sweep sweep) {
   using S = Simd<T>;
   typename S::V x[R][C];
 #pragma GCC unroll 8
@@ -139,18 +139,7 @@ void distance_tile(const T* a, i64 lda, const T* b, i64 k, T* c, i64 ldc, int ta
 #pragma GCC unroll 2
     for (int j = 0; j < C; ++j) x[r][j] = S::zero();
   }
-  const auto step = [&](i64 p, auto add) {
-#pragma GCC unroll 8
-    for (int r = 0; r < R; ++r) {
-      const typename S::V q = S::set(a[r * lda + p]);
-#pragma GCC unroll 2
-      for (int j = 0; j < C; ++j) x[r][j] = add(q, S::load(b + j * S::width), x[r][j]);
-    }
-    b += C * S::width;
-  };
-  using V = typename S::V;
-  for (i64 p = 0; p + 1 < k; ++p) step(p, [](V q, V n, V x) { return Distance<T, Kind>::add(q, n, x); });
-  if (k > 0) step(k - 1, [](V q, V n, V x) { return Distance<T, Kind>::add_last(q, n, x); });
+  sweep(x);
 #pragma GCC unroll 8
   for (int r = 0; r < R; ++r) {
 #pragma GCC unroll 2
@@ -162,13 +151,51 @@ void distance_tile(const T* a, i64 lda, const T* b, i64 k, T* c, i64 ldc, int ta
   }
 }
 
-template <class T, Terms Kind, int C>
-void distance_rows(const T* a, i64 lda, const T* b, i64 k, T* c, i64 ldc, i64 m, int tail) {
+// Tiles of four rows, then of single ones: tile.template run<R>(row) for R rows from `row` on.
+template <class Tile>
+inline void for_row_tiles(i64 m, const Tile& tile) {
   constexpr int R = 4;
   i64 r = 0;
-  for (; r + R <= m; r += R) distance_tile<T, Kind, R, C>(a + r * lda, lda, b, k, c + r * ldc, ldc, tail);
-  for (; r < m; ++r) distance_tile<T, Kind, 1, C>(a + r * lda, lda, b, k, c + r * ldc, ldc, tail);
+  for (; r + R <= m; r += R) tile.template run<R>(r);
+  for (; r < m; ++r) tile.template run<1>(r);
 }
+
+// Rows of a against one panel b [k, columns]; row r of the sums is at c + r * ldc.
+template <class T>
+struct PanelRows {
+  const T* a;
+  i64 lda;
+  const T* b;
+  i64 k;
+  T* c;
+  i64 ldc;
+  int tail;
+};
+
+// The sums of squared or absolute differences, with biases if the terms have them.
+template <class T, Terms Kind, int C>
+struct DistanceTile : PanelRows<T> {
+  template <int R>
+  void run(i64 row) const {
+    using S = Simd<T>;
+    using V = typename S::V;
+    const T *a = this->a + row * this->lda, *b = this->b;
+    const i64 lda = this->lda, k = this->k;
+    sum_tile<T, R, C>(this->c + row * this->ldc, this->ldc, this->tail, [&](V(&x)[R][C]) {
+      const auto step = [&](i64 p, auto add) {
+#pragma GCC unroll 8
+        for (int r = 0; r < R; ++r) {
+          const V q = S::set(a[r * lda + p]);
+#pragma GCC unroll 2
+          for (int j = 0; j < C; ++j) x[r][j] = add(q, S::load(b + j * S::width), x[r][j]);
+        }
+        b += C * S::width;
+      };
+      for (i64 p = 0; p + 1 < k; ++p) step(p, [](V q, V n, V s) { return Distance<T, Kind>::add(q, n, s); });
+      if (k > 0) step(k - 1, [](V q, V n, V s) { return Distance<T, Kind>::add_last(q, n, s); });
+    });
+  }
+};
 
 }  // namespace score_detail
 }  // namespace skein

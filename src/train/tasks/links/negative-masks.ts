@@ -1,6 +1,6 @@
 /**
- * Masks of negatives that are not negatives: the true end of an edge, other edges of the batch, or known edges. Ids are looked
- * up by binary search in sorted arrays, since a batch has some hundred thousand pairs of an edge and a negative.
+ * Masks of negatives that are not negatives: the true end of an edge, other edges of the batch, or known edges. The
+ * negatives of a chunk are in a hash table, since an epoch looks up hundreds of known ends for each of its edges.
  */
 import type { NegativeMask } from '../../../gnn/ops/chunked-softmax-loss.js';
 import type { TrainingBatch } from '../graph/batch/training-batch.js';
@@ -53,24 +53,8 @@ export function maskKnownEdges(
   known: Pick<FilterIndex, 'lists'>,
 ): NegativeMask | null {
   const lists = known.lists(ends.kept, ends.relations, ends.tails);
-  const count = ids.length / chunks;
-  const perChunk = Math.ceil(ends.replaced.length / chunks);
   return maskEach(ends, ids, chunks, (edge, find) => {
-    const [begin, end] = [lists.offsets[edge], lists.offsets[edge + 1]];
-    if (end - begin <= count) {
-      for (let p = begin; p < end; p++) find(lists.ids[p]);
-      return;
-    }
-    // Few drawn ids against a long list: the list is searched, and an id that was drawn twice is found once.
-    const first = Math.floor(edge / perChunk) * count;
-    const list = lists.ids.subarray(begin, end);
-    const drawn = new Set<number>();
-    for (let j = first; j < first + count; j++) {
-      const id = ids[j];
-      if (list[lowerBound(list, id)] !== id || drawn.has(id)) continue;
-      drawn.add(id);
-      find(id);
-    }
+    for (let p = lists.offsets[edge]; p < lists.offsets[edge + 1]; p++) find(lists.ids[p]);
   });
 }
 
@@ -86,14 +70,11 @@ function maskEach(
   const perChunk = Math.ceil(edges / chunks);
   const offsets = new Int32Array(edges + 1);
   const positions: number[] = [];
-  let keys: Float64Array = new Float64Array(0);
-  const find = (id: number): void => {
-    for (let at = lowerBound(keys, id * count); at < keys.length && keys[at] < (id + 1) * count; at++)
-      positions.push(keys[at] - id * count);
-  };
+  const table = new PositionTable(count);
+  const find = (id: number): void => table.find(id, positions);
   for (let edge = 0; edge < edges; edge++) {
     if (edge % perChunk === 0)
-      keys = positionKeys(ids.subarray((edge / perChunk) * count, (edge / perChunk + 1) * count));
+      table.fill(ids.subarray((edge / perChunk) * count, (edge / perChunk + 1) * count));
     const first = positions.length;
     visit(edge, find);
     if (positions.length - first > 1) sortFrom(positions, first);
@@ -102,26 +83,50 @@ function maskEach(
   return positions.length === 0 ? null : { offsets, positions: Int32Array.from(positions) };
 }
 
-/** Returns id · count + position for each id, ascending: equal ids are consecutive, in the order of their positions. */
-function positionKeys(ids: Int32Array): Float64Array {
-  const keys = new Float64Array(ids.length);
-  for (let position = 0; position < ids.length; position++)
-    keys[position] = ids[position] * ids.length + position;
-  return keys.sort();
+/** The positions of each id in a list: a hash table with linear probing, and a chain for ids that occur several times. */
+class PositionTable {
+  readonly #shift: number;
+  /** The first position of an id; −1: free. */
+  readonly #slots: Int32Array;
+  /** The next position of the same id; −1: none. */
+  readonly #next: Int32Array;
+  #ids: Int32Array = new Int32Array(0);
+
+  constructor(count: number) {
+    // At least four slots per id: a search for one that is missing mostly ends at its first slot.
+    const bits = Math.ceil(Math.log2(Math.max(1, count))) + 2;
+    this.#shift = 32 - bits;
+    this.#slots = new Int32Array(2 ** bits);
+    this.#next = new Int32Array(count);
+  }
+
+  /** Replaces the list; the number of ids is that of the constructor. */
+  fill(ids: Int32Array): void {
+    this.#ids = ids;
+    this.#slots.fill(-1);
+    for (let position = ids.length - 1; position >= 0; position--) {
+      const slot = this.#slotOf(ids[position]);
+      this.#next[position] = this.#slots[slot];
+      this.#slots[slot] = position;
+    }
+  }
+
+  /** Appends the positions of an id, ascending. */
+  find(id: number, to: number[]): void {
+    for (let p = this.#slots[this.#slotOf(id)]; p >= 0; p = this.#next[p]) to.push(p);
+  }
+
+  /** Returns the slot of an id, or the free one where it would be. */
+  #slotOf(id: number): number {
+    const last = this.#slots.length - 1;
+    let slot = Math.imul(id, 0x9e3779b1) >>> this.#shift;
+    for (let p = this.#slots[slot]; p >= 0 && this.#ids[p] !== id; p = this.#slots[slot])
+      slot = (slot + 1) & last;
+    return slot;
+  }
 }
 
 function sortFrom(values: number[], first: number): void {
   const sorted = values.slice(first).sort((a, b) => a - b);
   for (let i = 0; i < sorted.length; i++) values[first + i] = sorted[i];
-}
-
-function lowerBound(values: Float64Array | Int32Array, wanted: number): number {
-  let lo = 0;
-  let hi = values.length;
-  while (lo < hi) {
-    const mid = (lo + hi) >>> 1;
-    if (values[mid] < wanted) lo = mid + 1;
-    else hi = mid;
-  }
-  return lo;
 }
