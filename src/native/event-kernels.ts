@@ -38,7 +38,7 @@ export const pairNumbers = {
   source: 49,
   product: 62,
   reverse: 67,
-  all: 84,
+  all: 93,
 } as const;
 
 export interface EventStatisticsArguments {

@@ -11,6 +11,10 @@ float log1(float x) { return std::log(1.0f + x); }
 Query::Query(const Store& store, i32* slots, Found* found, i32* touched, i64 src, double time, i64 width)
     : store_(store), slots_(slots), found_(found), touched_(touched), src_(src), time_(time), width_(width) {
   find_related();
+  if (width_ > kReverseGroup) {
+    find_contacts();
+    find_conversations();
+  }
   describe_source();
 }
 
@@ -66,6 +70,46 @@ void Query::find_related() {
     Found* entry = take(store_.related_ids[i], kSource);
     if (entry == nullptr) continue;
     for (i64 r = 0; r < kRelations; ++r) entry->sums[r] += store_.related_counts[i * kRelations + r];
+  }
+}
+
+void Query::find_contacts() {
+  double times[kMostContacts];
+  for (const Side side : {kSource, kDestination}) {
+    const i32* recent = store_.ints(src_, side) + kRecent;
+    for (i64 k = 0; k < kRecentPartners && store_.has_node(i64{recent[k]} - 1); ++k) {
+      const i32 other = recent[k] - 1;
+      const i64 pair = side == kSource ? store_.find(src_, other) : store_.find(other, src_);
+      if (pair < 0) continue;
+      const double then = store_.pair_times[pair];
+      i64 known = 0;
+      while (known < contact_count_ && contacts_[known] != other) ++known;
+      // A node that is known from the other direction keeps the later of both times.
+      if (known < contact_count_ && times[known] >= then) continue;
+      if (known == contact_count_) ++contact_count_;
+      for (; known > 0 && times[known - 1] < then; --known) {
+        times[known] = times[known - 1];
+        contacts_[known] = contacts_[known - 1];
+      }
+      times[known] = then;
+      contacts_[known] = other;
+    }
+  }
+}
+
+void Query::find_conversations() {
+  for (i64 k = 0; k < std::min(contact_count_, kRecentPartners); ++k) {
+    const i64 contact = contacts_[k];
+    if (contact == src_) continue;
+    for (const Side side : {kDestination, kSource}) {
+      const i32* recent = store_.ints(contact, side) + kRecent;
+      const float fresh = faded(1, store_.time(contact, side), 1);
+      const i64 which = side == kDestination ? Found::kToContact : Found::kFromContact;
+      for (i64 j = 0; j < kRecentPartners && store_.has_node(i64{recent[j]} - 1); ++j) {
+        Found* entry = recent[j] - 1 == src_ ? nullptr : take(recent[j] - 1, kSource);
+        if (entry != nullptr) entry->sums[which] += fresh / static_cast<float>(1 + k + j);
+      }
+    }
   }
 }
 
@@ -226,6 +270,23 @@ void Query::describe_reverse(i64 dst, i64 pair, float* x) const {
     x[15] = log1(static_cast<float>(sender[kDistinct]));
   }
   if (received[kEvents] > 0) x[16] = log_age(store_.time(src_, kDestination));
+  x[17] = dst == src_ ? 1 : 0;
+  i64 rank = 0;
+  while (rank < contact_count_ && contacts_[rank] != dst) ++rank;
+  if (rank < contact_count_) {
+    x[18] = rank == 0 ? 1 : 0;
+    x[19] = 1 / static_cast<float>(1 + rank);
+  }
+  if (pair >= 0 || back >= 0) {
+    const double there = store_.pair_times[pair >= 0 ? pair : back];
+    x[20] = log_age(back >= 0 ? std::max(there, store_.pair_times[back]) : there);
+  }
+  const Found* entry = dst == src_ ? nullptr : find(dst, kSource);
+  if (entry != nullptr) {
+    for (i64 r = 0; r < kRelations; ++r) x[21 + r] = log1(entry->sums[r]);
+    x[24] = entry->sums[Found::kToContact];
+    x[25] = entry->sums[Found::kFromContact];
+  }
 }
 
 void Query::describe(i64 dst, const float* shift, const float* scale, float* out) const {

@@ -14,16 +14,20 @@ enum Group : i64 {
   kSourceGroup = 49,
   kProductGroup = 62,
   kReverseGroup = 67,
-  kAllNumbers = 84
+  kAllNumbers = 93
 };
 constexpr float kMostDeviations = 6;
 
 // Of nodes that are related to the partners of the source (side destination) or to the source itself (side source).
 struct Found {
   enum { kPlain, kWeighted, kFaded, kHits, kAfterLast, kBeforeLast, kAfterSecond };
+  // Of side source, after the relations: events of recent contacts with this node, in either direction.
+  enum { kToContact = kRelations, kFromContact };
   float sums[7];
 };
-constexpr i64 kMostFound = kRecentPartners * kMostRelated + kMostRelated;
+// Recent contacts of the source in either direction.
+constexpr i64 kMostContacts = 2 * kRecentPartners;
+constexpr i64 kMostFound = kRecentPartners * kMostRelated + kMostRelated + kMostContacts * kMostContacts;
 
 // A source at a time, with what is shared by all candidates. `slots` has the position, + 1, of related nodes in `found`.
 class Query {
@@ -38,6 +42,8 @@ class Query {
   Found* take(i64 node, Side side);
   const Found* find(i64 node, Side side) const;
   void find_related();
+  void find_contacts();
+  void find_conversations();
   void describe_source();
   float rank_in(const i32* recent, i64 node) const;
   float log_age(double then) const { return static_cast<float>(std::log(1.0f + static_cast<float>((time_ - then) * store_.clock[0]))); }
@@ -58,6 +64,9 @@ class Query {
   double time_;
   i64 width_;
   float source_[kProductGroup - kSourceGroup];
+  // Nodes that the source met in either direction, the latest first, each once.
+  i32 contacts_[kMostContacts];
+  i64 contact_count_ = 0;
 };
 
 }  // namespace events

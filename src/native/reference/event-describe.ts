@@ -18,6 +18,9 @@ const sum = {
   afterSecond: 6,
 } as const;
 const sums = 7;
+/** Sums of nodes on the side of the source, after the relations: events of recent contacts with them, in either direction. */
+const toContact = relations;
+const fromContact = relations + 1;
 
 /** A source at a time, with what all candidates share; `close` makes the slots zeros again. */
 export class PairQuery {
@@ -27,6 +30,8 @@ export class PairQuery {
   readonly #found: number[] = [];
   readonly #touched: number[] = [];
   readonly #source: readonly number[];
+  /** Nodes that the source met in either direction, the latest first, each once. */
+  #contacts: readonly number[] = [];
   readonly #numbers = new Float64Array(pairNumbers.all);
 
   constructor(store: Store, src: number, time: number) {
@@ -34,6 +39,10 @@ export class PairQuery {
     this.#src = src;
     this.#time = time;
     this.#findRelated();
+    if (store.width > pairNumbers.reverse) {
+      this.#contacts = this.#findContacts();
+      this.#findConversations();
+    }
     this.#source = this.#describeSource();
   }
 
@@ -116,6 +125,45 @@ export class PairQuery {
       const at = this.#take(relatedIds[i], the.source);
       for (let r = 0; r < relations; r++) found[at + r] += relatedCounts[i * relations + r];
     }
+  }
+
+  #findContacts(): number[] {
+    const { pairTimes } = this.#store;
+    const latest = new Map<number, number>();
+    for (const side of [the.source, the.destination]) {
+      for (const other of this.#recent(this.#src, side)) {
+        const pair =
+          side === the.source
+            ? the.findPair(this.#store, this.#src, other)
+            : the.findPair(this.#store, other, this.#src);
+        const known = latest.get(other);
+        if (pair < 0 || (known !== undefined && known >= pairTimes[pair])) continue;
+        // Contacts of one time are in order of their insertion.
+        latest.delete(other);
+        latest.set(other, pairTimes[pair]);
+      }
+    }
+    return [...latest].sort(([, a], [, b]) => b - a).map(([other]) => other);
+  }
+
+  #findConversations(): void {
+    const { nodeTimes } = this.#store;
+    for (const [k, contact] of this.#contacts.slice(0, the.numRecent).entries()) {
+      if (contact === this.#src) continue;
+      for (const side of [the.destination, the.source]) {
+        const fresh = this.#faded(1, nodeTimes[2 * contact + side], 1);
+        const which = side === the.destination ? toContact : fromContact;
+        for (const [j, other] of this.#recent(contact, side).entries())
+          if (other !== this.#src) this.#found[this.#take(other, the.source) + which] += fresh / (1 + k + j);
+      }
+    }
+  }
+
+  /** Returns the last distinct partners of a node on one side, the latest first. */
+  #recent(id: number, side: number): number[] {
+    const at = the.intsOf(id, side) + node.recent;
+    const marks = this.#store.nodeInts.subarray(at, at + the.numRecent);
+    return Array.from(marks, (mark) => mark - 1).filter((other) => other >= 0);
   }
 
   #describeSource(): number[] {
@@ -260,6 +308,21 @@ export class PairQuery {
       x[15] = the.logOf(nodeInts[sender + node.distinct]);
     }
     if (nodeInts[received + node.events] > 0) x[16] = this.#age(nodeTimes[2 * this.#src + 1]);
+    x.set(this.#describeContact(dst, pair, back), 17);
     return x;
+  }
+  #describeContact(dst: number, pair: number, back: number): number[] {
+    const { pairTimes } = this.#store;
+    const rank = this.#contacts.indexOf(dst);
+    const times = [pair, back].filter((at) => at >= 0).map((at) => pairTimes[at]);
+    const at = dst === this.#src ? -1 : this.#find(dst, the.source);
+    const of = (which: number): number => (at < 0 ? 0 : this.#found[at + which]);
+    return [
+      Number(dst === this.#src),
+      ...(rank < 0 ? [0, 0] : [Number(rank === 0), 1 / (1 + rank)]),
+      times.length === 0 ? 0 : this.#age(Math.max(...times)),
+      ...[relation.common, relation.next, relation.previous].map((which) => the.logOf(of(which))),
+      ...[of(toContact), of(fromContact)],
+    ];
   }
 }

@@ -78,6 +78,12 @@ describe('numbers of pairs', () => {
         expect(number(i, node, pairNumbers.destination + 8)).toBeCloseTo(Math.log1p(sources), 4);
         const back = past.filter((k) => src[k] === node && dst[k] === src[i]).length;
         expect(number(i, node, pairNumbers.reverse + 2)).toBeCloseTo(Math.log1p(back), 4);
+        expect(number(i, node, pairNumbers.reverse + 17)).toBeCloseTo(Number(node === src[i]), 4);
+        const either = past.filter(
+          (k) => (src[k] === node && dst[k] === src[i]) || (src[k] === src[i] && dst[k] === node),
+        );
+        const contact = either.length === 0 ? 0 : Math.log1p((times[i] - times[either.at(-1) ?? 0]) / 0.01);
+        expect(number(i, node, pairNumbers.reverse + 20)).toBeCloseTo(contact, 4);
       }
       const share = new Set(own.map((k) => dst[k])).size / own.length;
       if (own.length > 0) expect(number(i, 0, pairNumbers.source + 5)).toBeCloseTo(share, 4);
@@ -95,6 +101,28 @@ describe('numbers of pairs', () => {
     expect(64 * out[21 * width + pairNumbers.related]).toBeCloseTo(2 / Math.sqrt(2 * 3), 4);
     expect(64 * out[21 * width + pairNumbers.related + 4]).toBeCloseTo(Math.log1p(2), 4);
     expect(out[22 * width + pairNumbers.related]).toBe(0);
+  });
+
+  test('rank contacts of either direction, and count what these exchange with others', () => {
+    // 0 writes to 1, 2 writes to 0, 3 writes to 1, 2 writes to 4.
+    const all = { src: Int32Array.of(0, 2, 3, 2), dst: Int32Array.of(1, 0, 1, 4) };
+    const statistics = new EventStatistics(options);
+    statistics.commit(statistics.prepare({ ...all, times: Float64Array.of(1, 2, 3, 4) }));
+    const out = new Float32Array(numNodes * width);
+    const query = queriesOf({ src: Int32Array.of(0), dst: Int32Array.of(0), times: Float64Array.of(5) });
+    statistics.describe(query, 'moment', { scaling: raw, out });
+    const of = (node: number, f: number): number => 64 * out[node * width + pairNumbers.reverse + f];
+    expect([1, 2, 3].map((node) => of(node, 18))).toEqual([0, 1, 0]);
+    expect([1, 2, 3].map((node) => of(node, 19))).toEqual([0.5, 1, 0]);
+    // Counts halve within the second half-life. 3 wrote to the second contact last; the first contact wrote to 4 last.
+    expect([1, 3, 4].map((node) => of(node, 24))).toEqual([0, expect.closeTo(2 ** (-2 / 4) / 2, 4), 0]);
+    expect([1, 3, 4].map((node) => of(node, 25))).toEqual([0, 0, expect.closeTo(2 ** (-1 / 4), 4)]);
+    // 0 and 3 wrote to one node, 3 after 0.
+    expect([21, 22, 23].map((f) => of(3, f))).toEqual([
+      expect.closeTo(Math.LN2, 4),
+      expect.closeTo(Math.LN2, 4),
+      0,
+    ]);
   });
 
   test('have the same bits however the stream is split', () => {
@@ -186,15 +214,20 @@ describe('the state', () => {
     expect(one.snapshot()).toEqual(saved);
   });
 
-  test('returns earlier destinations, the latest acquaintances first', () => {
+  test('returns earlier destinations, the latest first, and contacts', () => {
     const one = new EventStatistics(options);
     const times = Float64Array.of(1, 2, 3, 4, 5);
     one.observe({ src: new Int32Array(5), dst: Int32Array.of(7, 8, 7, 9, 6), times });
-    expect(one.partners(0, 9)).toEqual([9, 8, 7]);
-    expect(one.partners(0, 2)).toEqual([9, 8]);
+    expect(one.partners(0, 9)).toEqual([9, 7, 8]);
+    expect(one.partners(0, 2)).toEqual([9, 7]);
     expect(one.partners(3, 2)).toEqual([]);
-    expect(one.senders(7)).toEqual([0]);
-    expect(one.senders(0)).toEqual([]);
-    expect(new EventStatistics({ ...options, reverse: false }).senders(7)).toEqual([]);
+    // More destinations than the list of the last ones holds.
+    const later = Int32Array.from({ length: 13 }, (_, i) => (i === 12 ? 7 : 10 + i));
+    one.observe({ src: new Int32Array(13), dst: later, times: Float64Array.from(later, (_, i) => 6 + i) });
+    one.observe({ src: Int32Array.of(1), dst: Int32Array.of(1), times: Float64Array.of(20) });
+    expect(one.partners(0, 40)).toEqual([7, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 6, 9, 8]);
+    expect(one.contacts(7)).toEqual([7, 0]);
+    expect(one.contacts(0)).toEqual([0]);
+    expect(new EventStatistics({ ...options, reverse: false }).contacts(7)).toEqual([]);
   });
 });

@@ -156,26 +156,24 @@ export class EventStatistics implements CommittedState<EventSlice> {
     this.observe(noEvents(), queries, cadence, numbers);
   }
 
-  /** Returns up to `most` earlier destinations of a source, the latest acquaintances first, without events of the latest time. */
+  /**
+   * Returns up to `most` earlier destinations of a source, without events of the latest time: the last distinct ones, the latest
+   * first, then others, the latest acquaintances first.
+   */
   partners(src: number, most: number): number[] {
     const { nodeInts, pairInts } = this.#arrays;
-    const found: number[] = [];
+    const found = new Set(this.#recent(src, 0).slice(0, most));
     let pair = nodeInts[2 * src * eventLayout.nodeInts + eventLayout.newestPair] - 1;
-    while (pair >= 0 && found.length < most) {
-      found.push(pairInts[pair * eventLayout.pairInts + 1]);
+    while (pair >= 0 && found.size < most) {
+      found.add(pairInts[pair * eventLayout.pairInts + 1]);
       pair = pairInts[pair * eventLayout.pairInts + eventLayout.olderPair] - 1;
     }
-    return found;
+    return [...found];
   }
 
-  /** Returns the last distinct sources of events to a node, if pairs are described in both directions. */
-  senders(node: number): number[] {
-    if (this.width === pairNumbers.reverse) return [];
-    const { nodeInts } = this.#arrays;
-    const at = (2 * node + 1) * eventLayout.nodeInts + eventLayout.recent;
-    return Array.from(nodeInts.subarray(at, at + eventLayout.numRecent), (mark) => mark - 1).filter(
-      (other) => other >= 0,
-    );
+  /** Returns a node and the last distinct sources of events to it, if pairs are described in both directions. */
+  contacts(node: number): number[] {
+    return this.width === pairNumbers.reverse ? [] : [node, ...this.#recent(node, 1)];
   }
 
   /** The events of the latest time, which wait. */
@@ -222,6 +220,13 @@ export class EventStatistics implements CommittedState<EventSlice> {
     if (numNodes > room.nodes)
       this.#arrays = withRoom(this.#arrays, { ...room, nodes: Math.max(numNodes, 2 * room.nodes) });
     this.#numNodes = numNodes;
+  }
+
+  /** Returns the last distinct partners of a node on one side (0: destinations, 1: sources), the latest first. */
+  #recent(node: number, side: number): number[] {
+    const at = (2 * node + side) * eventLayout.nodeInts + eventLayout.recent;
+    const marks = this.#arrays.nodeInts.subarray(at, at + eventLayout.numRecent);
+    return Array.from(marks, (mark) => mark - 1).filter((other) => other >= 0);
   }
 
   #empty(): StatisticsArrays {

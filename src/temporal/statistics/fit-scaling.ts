@@ -41,6 +41,7 @@ export function fitScaling(
     const queries = candidates.draw(
       statistics,
       events,
+      rows[begin],
       begin,
       (i) => begin + i >= from && (begin + i) % every === 0,
     );

@@ -8,6 +8,7 @@ import { distinctIds } from '../event-stream.js';
 import { type TemporalPlace, temporalModelKind } from '../models/model-kind.js';
 import { EventStatistics, type EventStatisticsOptions } from './event-statistics.js';
 import { fitScaling, groupOf, type NumberGroup } from './fit-scaling.js';
+import { LatestDestinations } from './latest-destinations.js';
 import { PairHead } from './pair-head.js';
 import { StatisticsSteps } from './statistics-steps.js';
 import { TrainingCandidates } from './training-candidates.js';
@@ -20,7 +21,8 @@ const settings = {
     'widths of the hidden layers of the head, which has a linear skip as well; empty: linear',
   ),
   historical_negatives: integer(0, 40, 'earlier destinations of the source that an event competes with'),
-  random_negatives: integer(1, 64, 'other destinations that it competes with, which stand for all others'),
+  random_negatives: integer(1, 32, 'other destinations that it competes with, which stand for all others'),
+  recent_negatives: integer(0, 32, 'more of them, drawn among the destinations of the latest 2,048 events'),
   half_lives: integers(
     1,
     'five in all, from the shortest half-life to the longest',
@@ -57,17 +59,19 @@ export const pairStatisticsKind = temporalModelKind({
   make(place) {
     const { options, graph, train } = place;
     const rows = place.trainRows ?? Int32Array.from({ length: place.trainEnd }, (_, row) => row);
-    const pool = distinctIds(
-      'pair_statistics',
-      rows.map((row) => graph.dst[row]),
-      graph.numNodes,
-    );
+    const destinations = rows.map((row) => graph.dst[row]);
+    const pool = distinctIds('pair_statistics', destinations, graph.numNodes);
+    const latest = new LatestDestinations(rows, destinations, graph.numNodes);
     const sizes = statisticsOptions(place, rows);
     const state = new EventStatistics(sizes);
     const head = new PairHead(state.width, options.hidden);
-    const amounts = { historical: options.historical_negatives, random: options.random_negatives };
+    const amounts = {
+      historical: options.historical_negatives,
+      random: options.random_negatives,
+      recent: options.recent_negatives,
+    };
     const draws = new Random(defaultRandom().nextUint32(), drawStream);
-    const candidates = new TrainingCandidates(pool, graph.numNodes, amounts, draws);
+    const candidates = new TrainingCandidates(pool, latest, graph.numNodes, amounts, draws);
     const uses = (position: number): boolean => usesGroup(options, groupOf(position));
     const total = train.epoch * rows.length;
     const steps = {

@@ -7,6 +7,7 @@ import { backward, noGrad, scope, tensor } from '../../tensor/index.js';
 import { expected, StateError } from '../../util/errors.js';
 import type { TemporalBatch } from '../batch.js';
 import type { StepTraining } from '../models/model-kind.js';
+import { candidateSoftmax } from '../ranking-loss.js';
 import type {
   Cadence,
   CandidateOptions,
@@ -15,7 +16,6 @@ import type {
   ScoredStep,
   ScoringSteps,
 } from '../steps.js';
-import { candidateSoftmax } from './candidate-softmax.js';
 import { type EventStatistics, type PairQueries, type Scaling, sliceEvents } from './event-statistics.js';
 import type { PairHead } from './pair-head.js';
 import type { TrainingCandidates } from './training-candidates.js';
@@ -52,7 +52,7 @@ export class StatisticsSteps implements ScoringSteps {
     const { optimizer, maxGradNorm } = this.#training;
     if (optimizer === null) throw new StateError('train: expected an optimizer, got none.');
     if (!head.isFitted) head.setScaling(fit());
-    const queries = candidates.draw(this.state, batch, head.numTrained);
+    const queries = candidates.draw(this.state, batch, batch.eventRows[0], head.numTrained);
     const { out, rows } = this.#room(queries.candidates.length);
     this.state.observe(batch, queries, 'moment', { scaling: head.scaling, out });
     return scope(() => {
