@@ -58,6 +58,8 @@ export interface TemporalRuntimeOptions {
   readonly optimizer?: StepOptimizer | null;
   /** Gradients are scaled down to this norm. */
   readonly maxGradNorm?: number;
+  /** The loss of a batch, a mean over its events, for models without a loss. Default: binary cross-entropy. */
+  readonly loss?: (scores: EdgeScores) => Tensor;
   /** A mail's own half is the embedding in place of the memory. */
   readonly useSrcEmb?: boolean;
   /** The other end's half is the embedding in place of the memory. */
@@ -71,6 +73,7 @@ export class TemporalRuntime implements ScoringSteps {
   readonly evaluateCandidates?: NonNullable<ScoringSteps['evaluateCandidates']>;
   readonly #optimizer: StepOptimizer | null;
   readonly #maxGradNorm: number;
+  readonly #loss: (scores: EdgeScores) => Tensor;
 
   constructor(options: TemporalRuntimeOptions) {
     checkOptionNames('TemporalRuntime', options, {
@@ -79,6 +82,7 @@ export class TemporalRuntime implements ScoringSteps {
       state: true,
       optimizer: true,
       maxGradNorm: true,
+      loss: true,
       useSrcEmb: true,
       useDstEmb: true,
     });
@@ -92,6 +96,7 @@ export class TemporalRuntime implements ScoringSteps {
     this.mailbox = this.state instanceof MailboxState ? this.state.mailbox : null;
     this.#optimizer = options.optimizer ?? null;
     this.#maxGradNorm = options.maxGradNorm ?? 0;
+    this.#loss = options.loss ?? pairLoss;
     if (this.model.scoreCandidates !== undefined)
       this.evaluateCandidates = (events, { candidates }) => this.#scoreCandidates(events, candidates);
   }
@@ -106,7 +111,7 @@ export class TemporalRuntime implements ScoringSteps {
     return scope(() => {
       const out = this.#mode(true).model.forward(batch);
       const scores = this.model.score(out, batch);
-      const loss = this.model.loss?.(scores, batch) ?? pairLoss(scores);
+      const loss = this.model.loss?.(scores, batch) ?? this.#loss(scores);
       const step = finiteScores(loss, scores);
       const { state } = this;
       const delta = state?.prepare(batch, () => out);

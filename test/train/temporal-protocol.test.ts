@@ -70,6 +70,7 @@ function expectedMrr(
   cadence: 'moment' | 'batch',
   score: (user: number, item: number, past: readonly Event[], time: number) => number,
   batch = 200,
+  scoreEvery = 1,
 ): number {
   const times = events.map(([, , t]) => t);
   const quantile = (q: number): number => {
@@ -81,8 +82,10 @@ function expectedMrr(
   const validationEnd = times.filter((t) => t <= quantile(0.85)).length;
   const [begin, end] = split === 'test' ? [validationEnd, events.length] : [trainEnd, validationEnd];
   const items = [...new Set(events.map(([, v]) => v))];
-  let sum = 0;
+  let [sum, count] = [0, 0];
   for (let row = begin; row < end; row++) {
+    if (Math.floor((row - begin) / batch) % scoreEvery !== 0) continue;
+    count++;
     const [user, item, time] = events[row];
     const from = cadence === 'batch' ? row - ((row - begin) % batch) : 0;
     const past = cadence === 'batch' ? events.slice(0, from) : events.filter(([, , t]) => t < time);
@@ -95,7 +98,7 @@ function expectedMrr(
     const notBelow = others.filter((s) => s >= own).length;
     sum += 1 / (1 + (above + notBelow) / 2);
   }
-  return sum / (end - begin);
+  return sum / count;
 }
 
 const met = (user: number, item: number, past: readonly Event[]): number =>
@@ -116,6 +119,19 @@ describe('protocol: tgb', () => {
     expect(found).not.toHaveProperty('ap');
     expect(found).not.toHaveProperty('new_node_mrr');
   });
+
+  test.each(['edge_bank', '{ kind: edge_bank }\nevaluation: { pooled: true }'])(
+    'events of one in three batches are ranked after all earlier events: %s',
+    async (model) => {
+      const { test: found } = await temporalRun(protocol(`model: ${model}`), [
+        'evaluation.cadence=batch',
+        'evaluation.batch_size=7',
+        'evaluation.score_every=3',
+      ]);
+      expect(found['mrr']).toBeCloseTo(expectedMrr('test', 'batch', met, 7, 3), 12);
+      expect(found['mrr']).not.toBeCloseTo(expectedMrr('test', 'batch', met, 7), 4);
+    },
+  );
 
   test('ranks by local, then global recency', async () => {
     const latest = (past: readonly Event[], fits: (event: Event) => boolean): number =>

@@ -52,6 +52,7 @@ export class WorkerRuntime implements TemporalSteps<WorkerBatch> {
       mailbox: true,
       optimizer: true,
       maxGradNorm: true,
+      loss: true,
       useSrcEmb: true,
       useDstEmb: true,
       comm: true,
@@ -142,7 +143,8 @@ export class WorkerRuntime implements TemporalSteps<WorkerBatch> {
     return scope(() => {
       const out = this.model.forward(chunk);
       const scores = this.model.score(out, chunk);
-      const loss = mul(this.model.loss?.(scores, chunk) ?? pairLoss(scores), fraction);
+      const { loss: lossOf = pairLoss } = this.#options;
+      const loss = mul(this.model.loss?.(scores, chunk) ?? lossOf(scores), fraction);
       const step = finiteScores(loss, scores);
       if (this.mailbox !== null) changes.push(this.#change(this.mailbox, chunk, out));
       this.#options.optimizer?.zeroGrad();

@@ -27,7 +27,7 @@ import { partitionTemporal } from '../../../temporal/partition/partition-tempora
 import { ConfigError, expected, InternalError, markCollective } from '../../../util/errors.js';
 import { defaultDistributed } from '../../config/schema-distributed.js';
 import type { DistributedConfig } from '../../config/types.js';
-import { createComponents, frozenLoaders, runtimeOptions, type TemporalAssembly } from './assemble.js';
+import { createComponents, frozenLoaders, type TemporalAssembly } from './assemble.js';
 import type { OpenedStream } from './open-stream.js';
 import type { TemporalRunConfig } from './run-config.js';
 
@@ -45,7 +45,7 @@ export function assembleWorkers(
 ): TemporalAssembly<WorkerBatch> {
   const divided = divideWork(config, stream, comm);
   const components = createComponents(config, stream, divided.store);
-  const { made, mailbox, optimizer, loaderOptions, ignored } = components;
+  const { made, mailbox, optimizer, loaderOptions, ignored, isScored, runtimeOptions } = components;
   if ('steps' in made) throw new InternalError(`workers for a model of kind ${config.model.kind}`);
   const { model, state } = made;
   const mail = state instanceof MailboxState ? state.mailOptions : {};
@@ -60,14 +60,14 @@ export function assembleWorkers(
   return {
     ...{ model, state, mailbox, optimizer },
     runtime: new WorkerRuntime({
-      ...{ ...runtimeOptions(config), ...mail, model, mailbox, optimizer },
+      ...{ ...runtimeOptions, ...mail, model, mailbox, optimizer },
       ...{ comm, seed: config.training.random_seed },
     }),
     loaders: { train: loader('train'), validation: loader('validation'), test: loader('test') },
     wholeStream: loader(null),
     frozen: frozenLoaders(config, loader),
     ranking: null,
-    ignored,
+    ...{ ignored, isScored },
   };
 }
 

@@ -10,6 +10,7 @@ import {
   type TemporalLoaderOptions,
   TemporalNegatives,
   TemporalRuntime,
+  type TemporalRuntimeOptions,
   type TemporalState,
 } from '../../../temporal/index.js';
 import { MailboxState } from '../../../temporal/mailbox/mailbox-state.js';
@@ -17,15 +18,16 @@ import type { StoreFactory } from '../../../temporal/mailbox/state-store.js';
 import type { BatchNeeds, MadeTemporalModel } from '../../../temporal/models/model-kind.js';
 import type { EventBatch, ScoringSteps, TemporalBatches, TemporalSteps } from '../../../temporal/steps.js';
 import { manualSeed } from '../../../tensor/index.js';
-import { StateError } from '../../../util/errors.js';
+import { ConfigError, StateError } from '../../../util/errors.js';
 import type { HeldOut } from '../../task.js';
-import { evaluationPlan } from './evaluation.js';
+import { evaluationBatchSize, evaluationPlan, isScoredBatch } from './evaluation.js';
 import { type EvaluationNegatives, ListedNegatives } from './listed-negatives.js';
 import { modelContext, requiredKind } from './model-kind.js';
 import type { OpenedStream } from './open-stream.js';
 import { destinationPool } from './protocol.js';
 import { type EventRanking, eventRanking } from './rank-events.js';
 import type { TemporalRunConfig } from './run-config.js';
+import { type TrainingNegatives, trainingNegatives } from './training-negatives.js';
 
 /** A checkpoint is one file of at most 4 GiB; the rest is for parameters. */
 const mostStateBytes = 3.75 * 2 ** 30;
@@ -50,6 +52,8 @@ export interface TemporalAssembly<B extends EventBatch = EventBatch> {
   readonly ranking: EventRanking | null;
   /** Returns the places in the negatives of some events that hold no negative. */
   ignored(eventRows: Int32Array): Int32Array;
+  /** Returns whether the events of a batch are scored; otherwise they are observed only, and have no negatives. */
+  isScored(split: HeldOut, eventRows: Int32Array): boolean;
 }
 
 /** The assembly of a run in a single process. */
@@ -60,20 +64,21 @@ export interface PlainAssembly extends TemporalAssembly<TemporalBatch> {
 
 export function assembleTemporal(config: TemporalRunConfig, stream: OpenedStream): PlainAssembly {
   const components = createComponents(config, stream);
-  const { made, mailbox, optimizer, loaderOptions, ignored } = components;
+  const { made, mailbox, optimizer, loaderOptions, ignored, isScored } = components;
+  checkLoss(config, made);
   const loader = (split: StreamSplit | null, frozen?: boolean): TemporalLoader => {
     const { graph, ...options } = loaderOptions(split, frozen);
     return new TemporalLoader(graph, options);
   };
   const { model, state, needs } = made;
-  const runtime = stepsOf(config, made, optimizer);
+  const runtime = stepsOf(components);
   return {
     ...{ model, state, needs, mailbox, optimizer, runtime },
     ranking: eventRanking(config, stream, components, runtime),
     loaders: { train: loader('train'), validation: loader('validation'), test: loader('test') },
     wholeStream: loader(null),
     frozen: frozenLoaders(config, loader),
-    ignored,
+    ...{ ignored, isScored },
   };
 }
 
@@ -86,14 +91,28 @@ export function frozenLoaders<L>(
   return { validation: loader('validation', true), test: loader('test', true) };
 }
 
-function stepsOf(config: TemporalRunConfig, made: MadeTemporalModel, optimizer: Adam | null): ScoringSteps {
+function stepsOf({ made, optimizer, runtimeOptions }: AssemblyComponents): ScoringSteps {
   if ('steps' in made) {
     const { steps } = made;
-    const { maxGradNorm = 0 } = runtimeOptions(config);
+    const { maxGradNorm = 0 } = runtimeOptions;
     return typeof steps === 'function' ? steps({ optimizer, maxGradNorm }) : steps;
   }
   const { model, state } = made;
-  return new TemporalRuntime({ ...runtimeOptions(config), model, state, optimizer });
+  return new TemporalRuntime({ ...runtimeOptions, model, state, optimizer });
+}
+
+/** Throws if a run sets the loss or the negatives of a model that has its own. */
+function checkLoss({ model: { kind }, training }: TemporalRunConfig, made: MadeTemporalModel): void {
+  if (!('steps' in made) && made.model.loss === undefined) return;
+  const { loss, historical_negatives: historical } = training;
+  if (loss === 'softmax')
+    throw new ConfigError(
+      `train: expected training.loss bce with model.kind ${kind}, whose loss is fixed, got softmax. Leave out the key.`,
+    );
+  if (historical > 0)
+    throw new ConfigError(
+      `train: expected training.historical_negatives 0 with model.kind ${kind}, which chooses its negatives, got ${historical}. Leave out the key.`,
+    );
 }
 
 /** The components of an assembly that do not depend on the number of workers. */
@@ -101,6 +120,7 @@ export interface AssemblyComponents {
   readonly made: MadeTemporalModel;
   readonly mailbox: SharedMailBox | null;
   readonly optimizer: Adam | null;
+  readonly runtimeOptions: Pick<TemporalRuntimeOptions, 'maxGradNorm' | 'loss'>;
   /** Returns the loader options of a split, or of the whole stream for null; `frozen`: with cadence batch. */
   loaderOptions(
     split: StreamSplit | null,
@@ -108,6 +128,8 @@ export interface AssemblyComponents {
   ): TemporalLoaderOptions & { readonly graph: TemporalGraph };
   /** See `TemporalAssembly`. */
   ignored(eventRows: Int32Array): Int32Array;
+  /** See `TemporalAssembly`. */
+  isScored(split: HeldOut, eventRows: Int32Array): boolean;
 }
 
 /** @param store creates the store of node memory and mail; default: in this process. */
@@ -124,18 +146,23 @@ export function createComponents(
   });
   checkStateSize(made.state, stream.graph);
   const parameters = made.model.parameters();
+  const forTraining = trainingNegatives(config, stream);
   const negatives = evaluationNegatives(config, stream);
+  const { rows } = stream;
+  const isScored = (split: HeldOut, eventRows: Int32Array): boolean =>
+    isScoredBatch(config, rows[split][0], eventRows);
   return {
     made,
     mailbox: made.state instanceof MailboxState ? made.state.mailbox : null,
     optimizer: parameters.length === 0 ? null : new Adam(parameters, { lr: model.train.lr }),
-    loaderOptions: loaderOptionsOf(config, stream, made.needs, negatives),
-    ignored: (rows) => negatives.ignored(rows),
+    loaderOptions: loaderOptionsOf(config, stream, made.needs, forTraining, negatives, isScored),
+    runtimeOptions: {
+      ...(training.max_grad_norm > 0 ? { maxGradNorm: training.max_grad_norm } : {}),
+      ...(forTraining.loss === undefined ? {} : { loss: forTraining.loss }),
+    },
+    ignored: (eventRows) => negatives.ignored(eventRows),
+    isScored,
   };
-}
-
-export function runtimeOptions({ training }: TemporalRunConfig): { readonly maxGradNorm?: number } {
-  return training.max_grad_norm > 0 ? { maxGradNorm: training.max_grad_norm } : {};
 }
 
 function checkStateSize(state: TemporalState | null, graph: TemporalGraph): void {
@@ -171,16 +198,13 @@ function loaderOptionsOf(
   config: TemporalRunConfig,
   stream: OpenedStream,
   needs: BatchNeeds,
+  forTraining: TrainingNegatives,
   forEvaluation: EvaluationNegatives,
+  isScored: AssemblyComponents['isScored'],
 ): AssemblyComponents['loaderOptions'] {
   const { model, training, evaluation } = config;
-  const { graph, trainGraph, rows, split } = stream;
+  const { graph, trainGraph, rows } = stream;
   const seed = training.random_seed;
-  // Training negatives exclude destinations that occur later or are held out.
-  const forTraining = new TemporalNegatives(graph, {
-    ...{ strategy: 'random', amount: training.negatives, seed, trainEnd: split.trainEnd },
-    pool: rows.train.map((row) => graph.dst[row]),
-  });
   const { train } = model;
   const { mailbox = null, windowOf, pairDepth = 0 } = needs;
   const common = {
@@ -190,19 +214,25 @@ function loaderOptionsOf(
   return (name, frozen = evaluation.cadence === 'batch') => {
     if (name === null)
       return { ...common, graph, sampler: samplerOf(config, needs, graph), batchSize: train.batch_size };
-    const source = name === 'train' ? forTraining : forEvaluation;
-    const evalSize = evaluation.batch_size === -1 ? train.batch_size : evaluation.batch_size;
     return {
       ...common,
       graph: name === 'train' ? trainGraph : graph,
       sampler: samplerOf(config, needs, name === 'train' ? trainGraph : graph),
-      negatives: {
-        amount: source.amount,
-        draw: (eventRows, { epoch }) =>
-          source.drawFor(eventRows, { split: name, epoch: name === 'train' ? epoch : 0 }),
-      },
+      negatives:
+        name === 'train'
+          ? {
+              amount: forTraining.amount,
+              draw: (eventRows, { epoch }) => forTraining.draw(eventRows, epoch),
+            }
+          : {
+              amount: forEvaluation.amount,
+              draw: (eventRows) =>
+                isScored(name, eventRows)
+                  ? forEvaluation.drawFor(eventRows, { split: name, epoch: 0 })
+                  : new Int32Array(0),
+            },
       rows: rows[name],
-      batchSize: name === 'train' ? train.batch_size : evalSize,
+      batchSize: name === 'train' ? train.batch_size : evaluationBatchSize(config),
       ...(name !== 'train' && frozen ? frozenBatches(config) : {}),
       chunks: name === 'train' ? train.reorder : 1,
       pairDepth,

@@ -35,7 +35,7 @@ export async function evaluateEvents<B extends EventBatch>(
 }
 
 async function evaluateOnce<B extends EventBatch>(
-  { runtime, ignored, ranking }: TemporalAssembly<B>,
+  { runtime, ignored, isScored, ranking }: TemporalAssembly<B>,
   batches: TemporalBatches<B>,
   split: HeldOut,
   { isNew, metrics: wanted = {}, onProgress }: EvaluateEventsOptions,
@@ -50,15 +50,18 @@ async function evaluateOnce<B extends EventBatch>(
   };
   if (ranking !== null) {
     for await (const batch of ranking.batches(split, frozen).epoch(0)) {
-      metrics.addRanks(ranking.ranks(batch), isNewIn(batch));
+      if (isScored(split, batch.eventRows)) metrics.addRanks(ranking.ranks(batch), isNewIn(batch));
+      else ranking.observe(batch);
       report(batch);
     }
     return metrics.result();
   }
   for await (const batch of batches.epoch(0)) {
-    const { positive, negative } = runtime.evaluate(batch);
-    for (const at of ignored(batch.eventRows)) negative[at] = Number.NEGATIVE_INFINITY;
-    metrics.add(positive, negative, isNewIn(batch));
+    if (isScored(split, batch.eventRows)) {
+      const { positive, negative } = runtime.evaluate(batch);
+      for (const at of ignored(batch.eventRows)) negative[at] = Number.NEGATIVE_INFINITY;
+      metrics.add(positive, negative, isNewIn(batch));
+    } else runtime.observe(batch);
     report(batch);
   }
   return metrics.result();

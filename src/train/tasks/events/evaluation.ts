@@ -2,6 +2,7 @@
 import type { LinkMetricsOptions } from '../../../temporal/index.js';
 import type { ConfigProblem } from '../../../util/schema/problem.js';
 import { protocolProblems } from './protocol.js';
+import type { TemporalRunConfig } from './run-config.js';
 import type { TemporalRunSections } from './schema.js';
 
 /** With more negatives than this per event, `pooled: auto` computes ranks alone. */
@@ -33,14 +34,31 @@ export function hasRanks(config: Pick<TemporalRunSections, 'evaluation'>): boole
   return evaluationPlan(config).amount !== 1;
 }
 
+/** Returns the number of events per step of evaluation. */
+export function evaluationBatchSize({ evaluation, model }: TemporalRunConfig): number {
+  return evaluation.batch_size === -1 ? model.train.batch_size : evaluation.batch_size;
+}
+
+/**
+ * Returns whether the events of a batch are scored, by their rows in the stream. The result depends on the first row alone, so
+ * that loaders and all workers agree.
+ *
+ * @param begin the first row of the split.
+ */
+export function isScoredBatch(config: TemporalRunConfig, begin: number, eventRows: Int32Array): boolean {
+  const step = Math.floor((eventRows[0] - begin) / evaluationBatchSize(config));
+  return step % config.evaluation.score_every === 0;
+}
+
 /** Describes the evaluation of a run; results are comparable only if it is the same. */
 export function evaluatedBy(config: TemporalRunSections): string {
-  const { negatives, cadence } = config.evaluation;
+  const { negatives, cadence, score_every: scoreEvery } = config.evaluation;
   const { metric, amount } = evaluationPlan(config);
   return JSON.stringify({
     ...{ negatives, amount: typeof amount === 'number' ? amount : 1 },
     ...(metric === 'ap' ? {} : { metric }),
     ...(cadence === 'batch' ? { cadence } : {}),
+    ...(scoreEvery === 1 ? {} : { scoreEvery }),
     ...(config.protocol === 'none' ? {} : { protocol: config.protocol }),
   });
 }

@@ -16,6 +16,8 @@ import type { TemporalRunConfig } from './run-config.js';
 export interface EventRanking {
   batches(split: HeldOut, frozen?: boolean): TemporalBatches<TemporalBatch>;
   ranks(batch: TemporalBatch): Float64Array;
+  /** Commits a batch without ranks. */
+  observe(batch: TemporalBatch): void;
 }
 
 /** Returns the ranking of a run whose events are ranked among all destinations; null if it needs scores of negatives. */
@@ -37,6 +39,7 @@ export function eventRanking(
       const { graph, negatives: _, ...options } = loaderOptions(split, frozen);
       return new TemporalLoader(graph, options);
     },
+    observe: (batch) => steps.observe(batch),
     ranks: (batch) => {
       const cadence = batch.rowLimit === undefined ? 'moment' : 'batch';
       const own = Array.from(batch.dst, (node, i) => i * count + index.position(node));

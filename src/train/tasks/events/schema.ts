@@ -89,6 +89,16 @@ const checkpoint = section({
 const training = section({
   random_seed: field(integer(0, 2 ** 32 - 1), 1, 'seed of initial values, negatives and sampling'),
   negatives: field(integer(1), 1, 'negative destinations per event'),
+  historical_negatives: field(
+    integer(0),
+    0,
+    'more negatives per event: earlier destinations of its source, filled up with random ones',
+  ),
+  loss: field(
+    choice(['bce', 'softmax']),
+    'bce',
+    'bce: events against negatives, one by one; softmax: an event among its negatives, where the random ones stand for all destinations',
+  ),
   tie_groups: field(
     flag(),
     true,
@@ -152,6 +162,11 @@ const evaluation = section({
     'events per step; events of one step do not see each other in node memory, with cadence batch not at all',
   ),
   epochs_per_eval: field(integer(1), 1, 'epochs between validations'),
+  score_every: field(
+    integer(1),
+    1,
+    'score the events of one in so many batches; the others are observed only, so that scores stay the same',
+  ),
 });
 
 const labels = section({
