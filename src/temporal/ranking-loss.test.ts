@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { backward, tensor } from '../tensor/index.js';
-import { candidateSoftmax, rankingLoss } from './ranking-loss.js';
+import { candidateBce, candidateSoftmax, rankingLoss } from './ranking-loss.js';
 
 const offsets = Int32Array.of(0, 3, 4, 8);
 const values = [0.3, -1, 2, 0.5, 1, 1, -2, 0.1];
@@ -27,6 +27,14 @@ test('its gradient is that of central differences', () => {
     // An error of the order of the step squared.
     expect(gradient[i]).toBeCloseTo((lossOf(moved(step)) - lossOf(moved(-step))) / (2 * step), 8);
   }
+});
+
+test('the binary loss is the mean over first candidates plus that over others', () => {
+  const loss = candidateBce(tensor(values, { dtype: 'f64' }), offsets).item();
+  const first = [0, 3, 4].map((k) => Math.log1p(Math.exp(-values[k])));
+  const others = [1, 2, 5, 6, 7].map((k) => Math.log1p(Math.exp(values[k])));
+  const mean = (of: number[]): number => of.reduce((sum, x) => sum + x, 0) / of.length;
+  expect(loss).toBeCloseTo(mean(first) + mean(others), 12);
 });
 
 test('with as many negatives per event it is the same loss', () => {

@@ -1,6 +1,7 @@
 /** Losses of ranking: cross-entropy of the first candidate of each query among all of its candidates. */
 import { crossEntropy } from '../nn/index.js';
 import { add, concat, full, gatherRows, reshape, type Tensor, tensor } from '../tensor/index.js';
+import { pairLoss } from './steps.js';
 
 /** A logit whose probability is 0 in f32. */
 const nothing = -1e30;
@@ -27,6 +28,21 @@ export function candidateSoftmax(
   const raised = add(scores, tensor(Array.from(corrections), { shape: [total], dtype }));
   const filled = reshape(concat([raised, full([1], nothing, { dtype })], 0), [total + 1, 1]);
   return firstAmong(reshape(gatherRows(filled, places), [queries, most]));
+}
+
+/**
+ * Returns the mean binary cross-entropy of the first candidates plus that of all others, for comparison with the softmax. It
+ * has no use for corrections: it does not depend on how many nodes a candidate stands for.
+ */
+export function candidateBce(scores: Tensor, offsets: Int32Array): Tensor {
+  const isFirst = new Uint8Array(scores.shape[0]);
+  for (let i = 0; i + 1 < offsets.length; i++) isFirst[offsets[i]] = 1;
+  const positions = Int32Array.from(isFirst.keys());
+  const pick = (which: number): Tensor => {
+    const at = positions.filter((k) => isFirst[k] === which);
+    return reshape(gatherRows(reshape(scores, [positions.length, 1]), at), [at.length]);
+  };
+  return pairLoss({ positive: pick(1), negative: pick(0) });
 }
 
 /**

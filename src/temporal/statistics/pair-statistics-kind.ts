@@ -29,6 +29,11 @@ const settings = {
     [3000, 500, 90, 20, 3],
     'half-lives of fading counts, as the fraction 1/n of the training time',
   ),
+  loss: choice(
+    ['softmax', 'bce'],
+    'softmax',
+    'softmax: an event among its competitors; bce: events and competitors one by one, for comparison',
+  ),
   schedule: choice(['cosine', 'constant'], 'cosine', 'how the learning rate changes over all epochs'),
   reverse: choice(
     ['auto', 'true', 'false'],
@@ -75,7 +80,7 @@ export const pairStatisticsKind = temporalModelKind({
     const uses = (position: number): boolean => usesGroup(options, groupOf(position));
     const total = train.epoch * rows.length;
     const steps = {
-      ...{ head, state, candidates },
+      ...{ head, state, candidates, loss: options.loss },
       fit: () => fitScaling(new EventStatistics(sizes), graph, rows, candidates, uses),
       rate: (trained: number) => (options.schedule === 'constant' ? 1 : cosine(trained / total)),
     };

@@ -7,7 +7,7 @@ import { backward, noGrad, scope, tensor } from '../../tensor/index.js';
 import { expected, StateError } from '../../util/errors.js';
 import type { TemporalBatch } from '../batch.js';
 import type { StepTraining } from '../models/model-kind.js';
-import { candidateSoftmax } from '../ranking-loss.js';
+import { candidateBce, candidateSoftmax } from '../ranking-loss.js';
 import type {
   Cadence,
   CandidateOptions,
@@ -26,6 +26,7 @@ export interface StatisticsStepsOptions {
   readonly candidates: TrainingCandidates;
   /** Fits the standardisation to the training events; called before the first step. */
   readonly fit: () => Scaling;
+  readonly loss: 'softmax' | 'bce';
   /** The factor of the learning rate when so many events have been trained. */
   readonly rate: (trained: number) => number;
 }
@@ -58,7 +59,11 @@ export class StatisticsSteps implements ScoringSteps {
     return scope(() => {
       head.train();
       const scores = head.forward(tensor(out, { shape: [rows, this.state.width] }));
-      const loss = candidateSoftmax(scores, queries.corrections, queries.offsets);
+      const { corrections, offsets } = queries;
+      const loss =
+        this.#options.loss === 'bce'
+          ? candidateBce(scores, offsets)
+          : candidateSoftmax(scores, corrections, offsets);
       const value = loss.item();
       if (!Number.isFinite(value))
         throw new StateError(
