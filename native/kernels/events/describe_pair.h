@@ -18,6 +18,8 @@ enum Group : i64 {
 };
 constexpr float kMostDeviations = 6;
 
+inline float log1(float x) { return std::log(1.0f + x); }
+
 // Of nodes that are related to the partners of the source (side destination) or to the source itself (side source).
 struct Found {
   enum { kPlain, kWeighted, kFaded, kHits, kAfterLast, kBeforeLast, kAfterSecond };
