@@ -4,19 +4,22 @@ import { chooseNodeSettings } from './node-settings.js';
 
 describe('chooseLinkSettings', () => {
   it.each([
-    // name, nodes, relations, training edges; width, batch size, penalty, weight of relation prediction
-    ['umls', [135, 46, 5216], [128, 100, 0.02, 0.125]],
-    ['nations', [14, 55, 1592], [128, 100, 0.02, 0.125]],
-    ['fb15k-237', [14_541, 237, 272_115], [256, 1000, 0.03, 1]],
-    ['wn18rr', [40_943, 11, 86_835], [256, 500, 0.1, 0.125]],
-    ['codex-s', [2034, 42, 32_888], [512, 500, 0.03, 0.125]],
-  ])('follows the size of %s', (_name, [nodes, relations, train], [width, batch, penalty, weight]) => {
-    const facts = { num_nodes: nodes, num_relations: relations, num_train: train, has_relations: true };
-    expect(chooseLinkSettings(facts)).toMatchObject({
-      ...{ against: 'ALL', decoder: 'COMPLEX', width, batchSize: batch },
-      ...{ penalty, relationWeight: weight },
-    });
-  });
+    // name, nodes, relations, training edges; width, epochs, batch size, penalty, weight of relation prediction, rate
+    ['umls', [135, 46, 5216], [128, 100, 100, 0.02, 0.125, 0.1]],
+    ['nations', [14, 55, 1592], [128, 100, 100, 0.02, 0.125, 0.1]],
+    ['fb15k-237', [14_541, 237, 272_115], [512, 30, 1000, 0.05, 1, 0.1]],
+    ['wn18rr', [40_943, 11, 86_835], [256, 35, 500, 0.1, 0.125, 0.3]],
+    ['codex-s', [2034, 42, 32_888], [512, 40, 500, 0.01, 0.125, 0.1]],
+  ])(
+    'follows the size of %s',
+    (_name, [nodes, relations, train], [width, epochs, batch, penalty, weight, rate]) => {
+      const facts = { num_nodes: nodes, num_relations: relations, num_train: train, has_relations: true };
+      expect(chooseLinkSettings(facts)).toMatchObject({
+        ...{ against: 'ALL', decoder: 'COMPLEX', width, batchSize: batch },
+        ...{ epochs, penalty, relationWeight: weight, learningRate: rate },
+      });
+    },
+  );
 
   it('samples negatives where all nodes are too many', () => {
     const facts = { num_nodes: 123_182, num_relations: 37, num_train: 1_079_040 };
@@ -26,7 +29,7 @@ describe('chooseLinkSettings', () => {
   it('has wider rows for more time, and narrower ones for less', () => {
     const facts = { num_nodes: 14_541, num_relations: 237, num_train: 272_115 };
     const widths = [60, 1800, 3600, 4 * 3600].map((seconds) => chooseLinkSettings(facts, seconds).width);
-    expect(widths).toEqual([64, 256, 512, 2000]);
+    expect(widths).toEqual([64, 512, 1000, 2000]);
   });
 
   it('compares nodes directly where edges have no relation', () => {

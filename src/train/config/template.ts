@@ -57,11 +57,11 @@ ${decoder(chosen)}  loss:
 ${againstAll ? penalty(chosen) : ''}  dense_optimizer:               # relations and layers
     type: ADAGRAD
     options:
-      learning_rate: 0.1
+      learning_rate: ${chosen.learningRate}
   sparse_optimizer:              # the node table
     type: ADAGRAD
     options:
-      learning_rate: 0.1
+      learning_rate: ${chosen.learningRate}
 storage:
   dataset:
 ${counts(facts)}    dataset_dir: {dataset}
