@@ -16,7 +16,7 @@ export interface LinkSettings {
   readonly epochsPerEval: number;
   /** Evaluations without improvement. */
   readonly patience: number;
-  /** Of Adagrad. */
+  /** The learning rate of Adagrad. */
   readonly learningRate: number;
   /** Weight of the N3 penalty; 0: none. */
   readonly penalty: number;
