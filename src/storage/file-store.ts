@@ -5,7 +5,7 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { asyncKernels, kernels, nativeStatus, storageCode, unshared } from '../native/index.js';
-import { FormatError, StateError } from '../util/errors.js';
+import { checkInteger, FormatError, StateError } from '../util/errors.js';
 import { argsortIds } from '../util/id-order.js';
 import { checkOptionNames } from '../util/option-names.js';
 import { storageError } from './atomic-file.js';
@@ -59,8 +59,8 @@ export class FileStore<T extends RowArray = Float32Array> implements RowStore<T>
     this.path = path;
     this.#io = options.io ?? 'buffered';
     this.#readOnly = options.readOnly ?? false;
-    this.#rows = shape.rows;
-    this.width = shape.width;
+    this.#rows = checkInteger('FileStore', 'rows', shape?.rows);
+    this.width = checkInteger('FileStore', 'width', shape.width);
     this.dtype = shape.dtype ?? 'f32';
     this.#rowBytes = this.width * elementBytes(this.dtype);
   }

@@ -34,9 +34,9 @@ export class MemoryStore<T extends RowArray = Float32Array> implements RowStore<
 
   /** Uses the given rows, or a file, which `load` reads. */
   constructor(source: T | string, shape: StoreShape) {
-    const { rows, width } = shape;
-    this.rows = checkInteger('MemoryStore', 'rows', rows);
-    this.width = checkInteger('MemoryStore', 'width', width);
+    const rows = checkInteger('MemoryStore', 'rows', shape?.rows);
+    this.rows = rows;
+    this.width = checkInteger('MemoryStore', 'width', shape.width);
     this.path = typeof source === 'string' ? source : null;
     this.#data = typeof source === 'string' ? null : source;
     this.dtype = shape.dtype ?? (typeof source === 'string' ? 'f32' : typeOf(source));

@@ -6,7 +6,7 @@
  * (`indexRead`, `indexAdd`, `indexPut`), which take buffer-local ids of resident rows only.
  */
 import { kernels, storageCode } from '../native/index.js';
-import { StateError, ValueError } from '../util/errors.js';
+import { expected, StateError, ValueError } from '../util/errors.js';
 import { checkOptionNames } from '../util/option-names.js';
 import { Random } from '../util/philox.js';
 import type { ColumnBlock } from './column-block.js';
@@ -32,6 +32,8 @@ export class PartitionBufferStore implements RowStore<Float32Array> {
 
   constructor(files: TableFiles, capacity: number, options: PartitionBufferStoreOptions = {}) {
     checkOptionNames('PartitionBufferStore', options, { prefetch: true, column: true });
+    if (files?.layout === undefined)
+      throw new ValueError(expected('PartitionBufferStore', 'a TableFiles', 'files', files));
     this.buffer = new PartitionBuffer(files, capacity, options);
     this.#column = options.column === undefined ? 0 : this.buffer.columnIndex(options.column);
     const { width, dtype } = files.columns[this.#column];

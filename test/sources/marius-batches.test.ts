@@ -2,14 +2,20 @@
 import {
   Batch,
   type EdgeSampler,
+  FlatFile,
   GNNGraph,
   GraphBatcher,
   GraphModelStorage,
+  InMemory,
+  initializeModel,
+  initializeStorage,
   kHopNeighborSampler,
   NegativeSampler,
   type NeighborSampler,
   type NodeSampler,
+  PartitionBufferStorage,
   PipelineTrainer,
+  parseConfig,
   RandomEdgeSampler,
   RandomNodeSampler,
   SynchronousEvaluator,
@@ -323,4 +329,14 @@ test('rows, trainers and evaluators reject what they cannot use', async () => {
     'SynchronousEvaluator: expected a GraphBatcher for graphBatcher',
   );
   expect(() => new PipelineTrainer(undefined as never, {} as never)).toThrow('PipelineTrainer: expected a');
+  expect(() => new GraphModelStorage(undefined as never)).toThrow('for numNodes, got undefined');
+  expect(() => new GraphModelStorage({ numNodes: 3 } as never)).toThrow('expected the edges of each split');
+  expect(() => new FlatFile('rows.bin', undefined as never)).toThrow('FileStore: expected a whole number');
+  expect(() => new InMemory(new Float32Array(2), {} as never)).toThrow(
+    'MemoryStore: expected a whole number',
+  );
+  expect(() => new PartitionBufferStorage(null as never, 2)).toThrow('expected a TableFiles for files');
+  expect(() => initializeModel({} as never, {} as never)).toThrow('Load it with loadConfig');
+  await expect(initializeStorage({} as never, {} as never, {} as never)).rejects.toThrow('a configuration');
+  expect(() => parseConfig(undefined as never)).toThrow('expected the path of a file for path');
 });

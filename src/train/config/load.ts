@@ -2,7 +2,7 @@
  * Loads a checked `SkeinConfig` from a YAML file and overrides. One error reports all problems. Keys that have no effect
  * here, or another meaning than in Marius, give warnings.
  */
-import { ConfigError } from '../../util/errors.js';
+import { ConfigError, expected, ValueError } from '../../util/errors.js';
 import { dropIgnored } from '../../util/schema/ignored.js';
 import { problemsOf } from '../../util/schema/issues.js';
 import { isTree, leafPaths, parsePath, type Tree, valueAt } from '../../util/schema/key-path.js';
@@ -34,6 +34,8 @@ export interface LoadedConfig {
 /** Loads the configuration of a file, given as its path or already read. `overrides` are `--section.key=value`. */
 export function loadConfig(path: string | ConfigFile, overrides: readonly string[] = []): LoadedConfig {
   const file = typeof path === 'string' ? readConfigFile(path) : path;
+  if (file?.lineOf === undefined)
+    throw new ValueError(expected('loadConfig', 'the path of a file', 'path', path));
   checkOverrides(overrides);
   return resolve(file.values, overrides, withOverrides(file, overrides));
 }

@@ -15,6 +15,7 @@ import type { LayerSampling } from '../../../sample/layered-neighbor-sampler.js'
 import type { Tensor } from '../../../tensor/index.js';
 import { Random } from '../../../util/philox.js';
 import { subsamples } from '../../config/check.js';
+import { checkLoaded } from '../../config/check-loaded.js';
 import type { OptimizerConfig, SkeinConfig } from '../../config/index.js';
 import type {
   EdgeDecoderConfig,
@@ -49,6 +50,7 @@ export interface ModelSizes {
 }
 
 export function initializeModel(config: SkeinConfig, sizes: ModelSizes): Model {
+  checkLoaded('initializeModel', config);
   const random = new Random(config.model.random_seed, seedStreams.model);
   const { encoder: encoderConfig, decoder: decoderConfig, loss, regularizer } = config.model;
   const encoder = new GeneralEncoder(encoderConfig, {

@@ -6,7 +6,7 @@ import { Graph } from '../../../../graph/index.js';
 import type { EdgeList } from '../../../../sample/one-hop-sampler.js';
 import type { Residency, RowReader, TrainedRows } from '../../../../storage/index.js';
 import { AllResident, type ResidentRange, type Tile } from '../../../../storage/trained-rows.js';
-import { expected, StateError, ValueError } from '../../../../util/errors.js';
+import { checkInteger, expected, StateError, ValueError } from '../../../../util/errors.js';
 import type { SplitName } from '../../../task.js';
 import { Candidates } from '../../links/candidates.js';
 import { EndCounts } from '../../links/end-counts.js';
@@ -55,6 +55,9 @@ export class GraphStorage {
   #split: SplitName = 'train';
 
   constructor(parts: GraphStorageParts) {
+    checkInteger(name, 'numNodes', parts?.numNodes);
+    if (typeof parts.edges !== 'object')
+      throw new ValueError(expected(name, 'the edges of each split', 'edges', parts.edges));
     const { embeddings = null, features = null } = parts;
     for (const [table, rows] of Object.entries({ embeddings: embeddings?.rows, features: features?.rows }))
       if (rows !== undefined && rows !== parts.numNodes)

@@ -17,6 +17,7 @@ import type { TableManifest } from '../../../../storage/table-manifest.js';
 import type { TensorDevice } from '../../../../tensor/index.js';
 import { checkOptionNames } from '../../../../util/option-names.js';
 import { usesEdgeWeights, usesText } from '../../../config/check-layers.js';
+import { checkLoaded } from '../../../config/check-loaded.js';
 import type { SkeinConfig } from '../../../config/index.js';
 import type { PartitionBufferConfig } from '../../../config/types.js';
 import type { SplitName } from '../../../task.js';
@@ -52,6 +53,7 @@ export async function initializeStorage(
   dataset: PreparedDataset,
   options: InitializeStorageOptions,
 ): Promise<InitializedStorage> {
+  checkLoaded('initializeStorage', config);
   checkOptionNames('initializeStorage', options, {
     ...{ tableDirectory: true, manifest: true, readOnly: true, device: true },
   });
