@@ -158,7 +158,7 @@ ${layer(chosen)}          output_dim: ${classes}${facts === undefined ? '       
   dense_optimizer:
     type: ADAM
     options:
-      learning_rate: 0.01
+      learning_rate: ${chosen.learningRate}
 ${chosen.weightDecay === 0 ? '' : `      weight_decay: ${chosen.weightDecay}\n`}storage:
   dataset:
 ${counts(facts)}    dataset_dir: {dataset}
