@@ -1,4 +1,4 @@
-/** What a newcomer gets without a setting: facts of a small company, learned far better than by counting. */
+/** Accuracy without any setting: facts of a small company are learned far better than by counting. */
 import { fitLinks } from 'skein/predict';
 import { expect, test } from 'vitest';
 
