@@ -21,7 +21,8 @@ function companyFacts(numPeople: number): Fact[] {
     };
     add('member of', `team ${team}`);
     add('lives in', `city ${mostly(team % 6, below(6))}`);
-    for (let k = 0; k < 2; k++) add('has skill', `skill ${mostly((3 * team + 5 * below(4)) % 16, below(16))}`);
+    for (let k = 0; k < 2; k++)
+      add('has skill', `skill ${mostly((3 * team + 5 * below(4)) % 16, below(16))}`);
     if (i >= teams) add('reports to', `person ${team}`);
     add('works with', `person ${team + teams * below(numPeople / teams)}`);
     add('on call for', `service ${team + teams * below(2)}`);
