@@ -6,7 +6,8 @@
  * all columns are swapped, written and saved together.
  */
 import { kernels, storageCode } from '../native/index.js';
-import type { Tensor } from '../tensor/index.js';
+import { Tensor } from '../tensor/index.js';
+import { unscoped } from '../tensor/scope.js';
 import { asTensor } from './memory-embeddings.js';
 import type { PartitionBuffer } from './partition-buffer.js';
 import { repartitionTable } from './repartition-table.js';
@@ -234,7 +235,9 @@ export class BufferedEmbeddings extends BufferedColumn implements TrainedRows {
   }
 
   resident(localIds: Int32Array): Tensor {
-    return asTensor(this.table.buffer.rows.read(localIds, this.index), this.width);
+    const out = newRows(localIds.length, this.width);
+    this.table.buffer.rows.read(localIds, this.index, out.floats as Float32Array);
+    return out;
   }
 
   residentView(): Tensor | null {
@@ -249,9 +252,9 @@ export class BufferedEmbeddings extends BufferedColumn implements TrainedRows {
   }
 
   async residentAsync(localIds: Int32Array): Promise<Tensor> {
-    const out = new Float32Array(localIds.length * this.width);
-    await this.table.buffer.rows.readAsync(localIds, this.index, out);
-    return asTensor(out, this.width);
+    const out = newRows(localIds.length, this.width);
+    await this.table.buffer.rows.readAsync(localIds, this.index, out.floats as Float32Array);
+    return out;
   }
 
   update(localIds: Int32Array, gradient: RowGradient): void {
@@ -280,4 +283,9 @@ function widen(values: Float32Array | Uint16Array, dtype: ColumnType): Float32Ar
   const out = new Float32Array(values.length);
   kernels().cast(values, storageCode[dtype], out, storageCode.f32, values.length);
   return out;
+}
+
+/** Allocates memory for the rows of a batch, which `dispose` returns to the pool of tensors for the next batch. */
+function newRows(rows: number, width: number): Tensor {
+  return unscoped(() => Tensor.allocate('f32', [rows, width], null));
 }

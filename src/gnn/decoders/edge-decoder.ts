@@ -17,7 +17,8 @@
 import { checkSizes, newParameter, type ParameterOptions, randomOf } from '../../nn/factory.js';
 import { Module } from '../../nn/index.js';
 import { fillTensor, type StartValues } from '../../nn/start-values.js';
-import { fromTypedArray, gatherRows, reshape, type Tensor, where } from '../../tensor/index.js';
+import { onDevice } from '../../tensor/device.js';
+import { gatherRows, reshape, type Tensor, where, zeros } from '../../tensor/index.js';
 import { toDeviceOf } from '../../tensor/move.js';
 import { defaultRandom } from '../../tensor/random.js';
 import { checkInteger, expected, ShapeError, StateError, ValueError } from '../../util/errors.js';
@@ -275,11 +276,12 @@ export abstract class EdgeDecoder extends Module {
     const scores = this.comparator.chunks(side.query, rows, side.negatives, input.chunks ?? 1);
     if (side.mask === null || side.mask.positions.length === 0) return scores;
     const [edges, n] = scores.shape;
-    const hidden = new Uint8Array(edges * n);
+    const hidden = onDevice(null, () => zeros([edges, n], { dtype: 'u8' }));
+    const flags = hidden.dataSync();
     const { offsets, positions } = side.mask;
     for (let i = 0; i < edges; i++)
-      for (let k = offsets[i]; k < offsets[i + 1]; k++) hidden[i * n + positions[k]] = 1;
-    return where(toDeviceOf(fromTypedArray(hidden, [edges, n]), scores), maskedScore, scores);
+      for (let k = offsets[i]; k < offsets[i + 1]; k++) flags[i * n + positions[k]] = 1;
+    return where(toDeviceOf(hidden, scores), maskedScore, scores);
   }
 
   #negativeEdges(input: DecoderInput, direction: Direction): Tensor {

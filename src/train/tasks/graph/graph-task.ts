@@ -110,8 +110,9 @@ export class GraphTask implements Task<TrainingBatch> {
         await this.#timings.timeAsync('update', async () => {
           if (change) embeddings?.update(batch.uniqueNodeIndices as Int32Array, change);
         });
-        // A gradient of the whole table is as large as the table: its memory serves the next step.
-        if (batch.queries !== null) placed.uniqueNodeEmbeddings?.ownGrad?.dispose();
+        // Its memory serves the next step: garbage of this size makes the engine collect every few steps.
+        if (placed.uniqueNodeEmbeddings?.device === null || batch.queries !== null)
+          placed.uniqueNodeEmbeddings?.ownGrad?.dispose();
       }
       return { loss: model.lossIsMean ? loss * items : loss, items };
     } finally {

@@ -43,6 +43,13 @@ export class FilterIndex {
     return { offsets, ids };
   }
 
+  /** Returns the true destinations of (node, relation), or with `tails` false the true sources: a view, ascending. */
+  endsOf(node: number, relation: number, tails: boolean): Int32Array {
+    const side = tails ? this.#bySrc : this.#byDst;
+    const [begin, end] = rangeOf(side, node, relation);
+    return side.ends.subarray(begin, end);
+  }
+
   /** Returns the number of true destinations of (nodes[i], relations[i]), or with `tails` false of true sources. */
   counts(nodes: Int32Array, relations: Int32Array | null, tails: boolean): Int32Array {
     const side = tails ? this.#bySrc : this.#byDst;

@@ -50,11 +50,12 @@ export function maskKnownEdges(
   ends: CorruptedEnds,
   ids: Int32Array,
   chunks: number,
-  known: Pick<FilterIndex, 'lists'>,
+  known: Pick<FilterIndex, 'endsOf'>,
 ): NegativeMask | null {
-  const lists = known.lists(ends.kept, ends.relations, ends.tails);
+  const { kept, relations, tails } = ends;
   return maskEach(ends, ids, chunks, (edge, find) => {
-    for (let p = lists.offsets[edge]; p < lists.offsets[edge + 1]; p++) find(lists.ids[p]);
+    const list = known.endsOf(kept[edge], relations?.[edge] ?? 0, tails);
+    for (let p = 0; p < list.length; p++) find(list[p]);
   });
 }
 
