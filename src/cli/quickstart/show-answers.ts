@@ -13,7 +13,7 @@ import type { HeldOut } from './hypernym-ranks.js';
 /** Number of answers that are searched for the right one. */
 const depth = 100;
 /** Number of answers that are shown, and of questions. */
-const shown = 3;
+const shown = 5;
 const maxQuestions = 6;
 /** Fewest synsets whose definitions or names have the word of a question: readers know it. */
 const fewestUses = 20;
@@ -40,17 +40,22 @@ interface Answered {
   readonly rank: number;
 }
 
-/** Shows questions in the order of the test set, without a choice by their answers, and then the first wrong answer after them. */
+/**
+ * Shows questions at equal distances in the test set, which is in WordNet's order of topics, without a choice by their answers,
+ * and then the first wrong answer to another question.
+ */
 export async function showHypernyms(run: OpenedGraphRun, edges: HeldOut, output: Output): Promise<void> {
   const questions = await knownQuestions(run, edges);
   output.text(
     '\nWhat kind of thing is it? Hypernyms that were held out of training (✓ marks the right answer):',
   );
-  for (const question of questions.slice(0, maxQuestions)) {
+  const distance = Math.max(1, Math.floor(questions.length / maxQuestions));
+  const isAsked = (i: number): boolean => i % distance === 0 && i < distance * maxQuestions;
+  for (const question of questions.filter((_, i) => isAsked(i))) {
     const answered = await answer(run, edges, question);
     await show(run, answered, output);
   }
-  for (const question of questions.slice(maxQuestions)) {
+  for (const question of questions.filter((_, i) => !isAsked(i))) {
     const answered = await answer(run, edges, question);
     if (answered.rank > 0 && answered.rank <= shown) continue;
     output.text('\nA wrong answer, and why:');
