@@ -150,3 +150,15 @@ describe.each([dimNode, 0])('GraphMixer with node features of width %i', (nodeWi
 test('frequencies fall from 1 by a fixed factor', () => {
   expect(Array.from(fixedFrequencies(4))).toEqual([1, 2 ** -0.5, 0.5, 2 ** -1.5].map(Math.fround));
 });
+
+test('all parameters have the requested type and come from the requested generator', () => {
+  const make = (): GraphMixer =>
+    new GraphMixer({
+      ...{ neighbors: count, dimTime, dimOut, layers: 2, dimEdge, dimNode: 0 },
+      ...{ tokenExpansion: 0.5, channelExpansion: 2, dropout: 0.3, timeGap: gap },
+      ...{ dtype: 'f64', random: new Random(3) },
+    });
+  const [a, b] = [make(), make()].map((model) => [...model.parameters()]);
+  expect(new Set(a.map(({ dtype }) => dtype))).toEqual(new Set(['f64']));
+  for (const [i, parameter] of a.entries()) expect(parameter.floats).toEqual(b[i].floats);
+});

@@ -196,6 +196,12 @@ test('events: recency on the events and negatives of the test, and none next to 
   expect(baseline.baselines).toEqual([]);
   // The same method as a model of its own.
   expect(baselines[0].metrics).toEqual(baseline.test);
+  // Recency would see the events of the batch, which the model does not.
+  const frozen = await temporalRun(writeTemporalConfig(`${folder()}.yaml`, 'jodie', events, folder()), [
+    ...same,
+    '--evaluation.cadence=batch',
+  ]);
+  expect(frozen.baselines).toEqual([]);
 });
 
 const randomSeedOf = (directory: string): number =>
@@ -205,7 +211,7 @@ describe('advice', () => {
   const outcome = {
     result: { stopped: 'finished', epochs: 10, best: { epoch: 10, value: 0.08 } },
     losses: [5, 4.5, 4.2, 4.1, 4, 3.9, 3.8, 3.7, 3.6, 3.4],
-    ...{ stepsPerEpoch: 2, metric: 'mrr', lowerIsBetter: false, test: { mrr: 0.082 } },
+    ...{ stepsPerEpoch: 2, metric: 'mrr', headline: 'mrr', lowerIsBetter: false, test: { mrr: 0.082 } },
     baselines: [{ name: 'counting', metrics: { mrr: 0.133 } }],
   } as const;
 
@@ -220,10 +226,21 @@ describe('advice', () => {
     expect(trainingAdvice(flat)[0]).toMatch(/try another learning rate/);
   });
 
+  test('the metric of the task where baselines have no loss', () => {
+    const byLoss = {
+      ...{ ...outcome, metric: 'loss', headline: 'accuracy', lowerIsBetter: true },
+      test: { loss: 0.4, accuracy: 0.7 },
+      baselines: [{ name: 'label propagation', metrics: { accuracy: 0.8 } }],
+    };
+    expect(trainingAdvice(byLoss)[0]).toMatch(/^Label propagation reaches accuracy 0.8000, the model 0.7000/);
+    const better = { ...byLoss, baselines: [{ name: 'label propagation', metrics: { accuracy: 0.6 } }] };
+    expect(trainingAdvice(better)[0]).toMatch(/loss was best at the end/);
+  });
+
   test('a loss that still falls', () => {
     const better = { ...outcome, test: { mrr: 0.3 } };
     expect(trainingAdvice(better)).toEqual([
-      'Train longer: the loss still fell by 6 % over the last epoch, and mrr was highest at the end.',
+      'Train longer: the loss still fell by 6 % over the last epoch, and mrr was best at the end.',
     ]);
     const earlier = { ...better, result: { ...outcome.result, best: { epoch: 8, value: 0.4 } } };
     expect(trainingAdvice(earlier)).toEqual([]);

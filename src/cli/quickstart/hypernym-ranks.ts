@@ -66,7 +66,7 @@ export async function modelRanks(
       await rowsOf(run, candidates),
     ];
     const lists = Array.from(asked, (i) =>
-      [...known[i]].flatMap((id) => position.get(id) ?? []).sort((a, b) => a - b),
+      [...known[i], edges.heads[i]].flatMap((id) => position.get(id) ?? []).sort((a, b) => a - b),
     );
     noGrad(() =>
       scope(() => {

@@ -41,8 +41,8 @@ interface Answered {
 }
 
 /**
- * Shows questions at equal distances in the test set, which is in WordNet's order of topics, without a choice by their answers,
- * and then the first wrong answer to another question.
+ * Shows questions at equal distances in the test set, which is in WordNet's order of topics, and explains the first wrong
+ * answer among them; if there is none, that of the first other question with one.
  */
 export async function showHypernyms(run: OpenedGraphRun, edges: HeldOut, output: Output): Promise<void> {
   const questions = await knownQuestions(run, edges);
@@ -51,18 +51,22 @@ export async function showHypernyms(run: OpenedGraphRun, edges: HeldOut, output:
   );
   const distance = Math.max(1, Math.floor(questions.length / maxQuestions));
   const isAsked = (i: number): boolean => i % distance === 0 && i < distance * maxQuestions;
+  const isWrong = ({ rank }: Answered): boolean => rank === 0 || rank > shown;
+  let wrong: Answered | undefined;
   for (const question of questions.filter((_, i) => isAsked(i))) {
     const answered = await answer(run, edges, question);
     await show(run, answered, output);
+    if (isWrong(answered)) wrong ??= answered;
   }
   for (const question of questions.filter((_, i) => !isAsked(i))) {
+    if (wrong !== undefined) break;
     const answered = await answer(run, edges, question);
-    if (answered.rank > 0 && answered.rank <= shown) continue;
-    output.text('\nA wrong answer, and why:');
-    await show(run, answered, output);
-    await explain(run, edges.relation, answered, output);
-    return;
+    if (isWrong(answered)) wrong = answered;
   }
+  if (wrong === undefined) return;
+  output.text('\nA wrong answer, and why:');
+  await show(run, wrong, output);
+  await explain(run, edges.relation, wrong, output);
 }
 
 /** Returns the questions about first senses of words that occur often enough for readers to know them, in the order of the test set. */

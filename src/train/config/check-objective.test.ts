@@ -35,7 +35,7 @@ it.each([
   ],
   [
     ['--training.form=ONE_VS_ALL', '--training.filter_known=true', '--model.loss.type=MSE'],
-    /false with model\.loss\.type MSE for training\.filter_known/,
+    /SOFTMAX_CE or CROSS_ENTROPY with training\.filter_known for model\.loss\.type, got "MSE"/,
   ],
   [
     ['--training.form=K_VS_ALL', '--model.loss={type: BCE_WITH_LOGITS, options: {negatives: MEAN}}'],

@@ -101,7 +101,8 @@ function smallValues(indent: number, key = 'init'): string {
 function decoder({ decoder: type, against }: LinkSettings): string {
   if (type === 'DOT') return '    type: DOT                    # all edges have the same relation\n';
   const start = against === 'ALL' ? `    options:\n${smallValues(6, 'relation_init')}` : '';
-  return `    type: COMPLEX                # or DISTMULT, RESCAL, TRANSE, ROTATE\n${start}`;
+  const others = against === 'ALL' ? 'DISTMULT' : 'DISTMULT, RESCAL, TRANSE, ROTATE';
+  return `    type: COMPLEX                # or ${others}\n${start}`;
 }
 
 function penalty({ penalty: coef, relationWeight }: LinkSettings): string {

@@ -93,6 +93,7 @@ export class RunReport {
     const metric = this.metricOf(task);
     const lines = trainingAdvice({
       ...{ result, metric, test, baselines, losses: this.#losses, stepsPerEpoch: this.#stepsPerEpoch },
+      headline: task.headline,
       lowerIsBetter: isLower(metric, [
         ...(this.#plan.fit.lowerIsBetter ?? []),
         ...(task.lowerIsBetter ?? []),

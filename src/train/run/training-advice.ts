@@ -27,6 +27,8 @@ export interface TrainingOutcome {
   /** The metric that decides, and whether lower is better. */
   readonly metric: string;
   readonly lowerIsBetter: boolean;
+  /** The metric of the task, higher being better, for baselines without the one that decides. */
+  readonly headline: string;
   readonly test: Metrics;
   readonly baselines: readonly Baseline[];
 }
@@ -38,20 +40,23 @@ const fewSteps = 500;
 
 /** Returns advice, one sentence per line; none for a result without objection. */
 export function trainingAdvice(outcome: TrainingOutcome): string[] {
-  const { result, losses, metric, test, baselines, lowerIsBetter } = outcome;
+  const { result, losses, metric, test, baselines } = outcome;
   const falling = lossFall(outcome);
-  const best = bestBaseline(baselines, metric, lowerIsBetter);
+  const isDecisive = baselines.some(({ metrics }) => Number.isFinite(metrics[metric]));
+  const compared = isDecisive ? metric : outcome.headline;
+  const lowerIsBetter = isDecisive && outcome.lowerIsBetter;
+  const best = bestBaseline(baselines, compared, lowerIsBetter);
   const lines: string[] = [];
-  if (best !== null && Number.isFinite(test[metric])) {
-    const [theirs, own] = [best.metrics[metric], test[metric]];
+  if (best !== null && Number.isFinite(test[compared])) {
+    const [theirs, own] = [best.metrics[compared], test[compared]];
     if (lowerIsBetter ? own > theirs : own < theirs)
       lines.push(
-        `${capitalized(best.name)} reaches ${metric} ${formatMetric(theirs)}, the model ${formatMetric(own)}: ${remedy(outcome, falling)}`,
+        `${capitalized(best.name)} reaches ${compared} ${formatMetric(theirs)}, the model ${formatMetric(own)}: ${remedy(outcome, falling)}`,
       );
   }
   if (falling !== null && lines.length === 0)
     lines.push(
-      `Train longer: the loss still fell by ${Math.round(100 * falling)} % over the last ${plural(windowOf(losses), 'epoch')}${result.best === null ? '' : `, and ${metric} was highest at the end`}.`,
+      `Train longer: the loss still fell by ${Math.round(100 * falling)} % over the last ${plural(windowOf(losses), 'epoch')}${result.best === null ? '' : `, and ${metric} was best at the end`}.`,
     );
   return lines;
 }

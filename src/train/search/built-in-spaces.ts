@@ -19,6 +19,7 @@ const kg = {
 
 /** Dropout in place of a penalty. Ranges of dropout begin below zero, so that some trials have none. */
 const dropout = {
+  'model.regularizer': [{ type: 'NONE' }],
   'model.decoder.options.entity_dropout': { range: [-0.1, 0.5], min: 0 },
   'model.decoder.options.relation_dropout': { range: [-0.1, 0.5], min: 0 },
   optimizer: { keys: optimizers, values: [{ type: 'ADAGRAD' }, { type: 'ADAM' }] },

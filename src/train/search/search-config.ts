@@ -178,7 +178,13 @@ function trialConfig(config: unknown, seed: number): unknown {
   const given = (key: string): boolean => valueAt(config, parsePath(key)) !== undefined;
   const { model_dir: _, ...storage } = isTree(config['storage']) ? config['storage'] : {};
   // Trials are compared after the same epochs; what fits a time depends on the machine and its load.
-  const { time_limit: __, ...training } = isTree(config['training']) ? config['training'] : {};
+  // The configuration of a finished run also has the epochs that fitted, and the checkpoint that it started from.
+  const {
+    time_limit: __,
+    time_limit_epochs: ___,
+    resume_from_checkpoint: ____,
+    ...training
+  } = isTree(config['training']) ? config['training'] : {};
   const defaults = { 'model.random_seed': seed, 'training.checkpoint.minutes': 5 };
   return applyOverrides(
     { ...config, storage, training },

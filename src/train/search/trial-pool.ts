@@ -39,7 +39,15 @@ export async function runPool(queue: readonly PooledJob[], { jobs, goesOn }: Poo
   if (jobs === 1) await work(runTrial);
   else {
     const count = Math.min(jobs, Math.max(1, queue.length));
-    await Promise.all(Array.from({ length: count }, () => withProcess(jobs, work)));
+    const stopOthers = (error: unknown): never => {
+      isStopped = true;
+      throw error;
+    };
+    // All processes end before an error is thrown, because the caller then releases the lock of the search.
+    const ended = await Promise.allSettled(
+      Array.from({ length: count }, () => withProcess(jobs, work).catch(stopOthers)),
+    );
+    for (const end of ended) if (end.status === 'rejected') throw end.reason;
   }
   return !isStopped;
 }

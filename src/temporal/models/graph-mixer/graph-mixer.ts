@@ -62,13 +62,10 @@ export class GraphMixer extends Module {
     this.blocks = Array.from(
       { length: checkInteger('GraphMixer', 'layers', layers, 1) },
       () =>
-        new MixerBlock({
-          tokens: this.neighbors,
-          channels: dimOut,
-          tokenExpansion,
-          channelExpansion,
-          dropout,
-        }),
+        new MixerBlock(
+          { tokens: this.neighbors, channels: dimOut, tokenExpansion, channelExpansion, dropout },
+          own,
+        ),
     );
     this.output = new Linear(dimOut + this.dimNode, dimOut, own);
     this.predictor = new EdgePredictor(dimOut, own);

@@ -2,7 +2,7 @@
  * One block of MLP-Mixer (Tolstikhin et al., NeurIPS 2021) over tokens x [R, K, C]: h = x + W₂ gelu(W₁ LN(x)ᵀ)ᵀ mixes the K
  * tokens of a row, y = h + W₄ gelu(W₃ LN(h)) the C channels of a token. Rows do not depend on each other.
  */
-import { Dropout, LayerNorm, Linear, Module } from '../../../nn/index.js';
+import { Dropout, LayerNorm, Linear, Module, type ParameterOptions } from '../../../nn/index.js';
 import { add, gelu, permute, type Tensor } from '../../../tensor/index.js';
 import { checkOptionNames } from '../../../util/option-names.js';
 
@@ -21,17 +21,17 @@ export class MixerBlock extends Module {
   readonly channelNorm: LayerNorm;
   readonly channelMix: MixerLayer;
 
-  constructor(options: MixerBlockOptions) {
+  constructor(options: MixerBlockOptions, own: ParameterOptions = {}) {
     super();
     checkOptionNames('MixerBlock', options, {
       ...{ tokens: true, channels: true, dropout: true },
       ...{ tokenExpansion: true, channelExpansion: true },
     });
     const { tokens, channels, tokenExpansion, channelExpansion, dropout } = options;
-    this.tokenNorm = new LayerNorm(tokens);
-    this.tokenMix = new MixerLayer(tokens, tokenExpansion, dropout);
-    this.channelNorm = new LayerNorm(channels);
-    this.channelMix = new MixerLayer(channels, channelExpansion, dropout);
+    this.tokenNorm = new LayerNorm(tokens, own);
+    this.tokenMix = new MixerLayer(tokens, tokenExpansion, dropout, own);
+    this.channelNorm = new LayerNorm(channels, own);
+    this.channelMix = new MixerLayer(channels, channelExpansion, dropout, own);
   }
 
   forward(x: Tensor): Tensor {
@@ -47,11 +47,11 @@ class MixerLayer extends Module {
   readonly second: Linear;
   readonly drop: Dropout;
 
-  constructor(width: number, expansion: number, dropout: number) {
+  constructor(width: number, expansion: number, dropout: number, own: ParameterOptions) {
     super();
     const hidden = Math.max(1, Math.floor(width * expansion));
-    this.first = new Linear(width, hidden);
-    this.second = new Linear(hidden, width);
+    this.first = new Linear(width, hidden, own);
+    this.second = new Linear(hidden, width, own);
     this.drop = new Dropout(dropout);
   }
 

@@ -36,8 +36,12 @@ function modelIdentity({ model: { kind, options, sections } }: TemporalRunConfig
 
 function batchesOf({ model: { train }, training, distributed }: TemporalRunConfig): string {
   const { batch_size, reorder } = train;
-  const { random_seed, negatives, tie_groups } = training;
-  const all = { train: { batch_size, reorder }, training: { random_seed, negatives, tie_groups } };
+  const { random_seed, negatives, tie_groups, historical_negatives } = training;
+  // A default is left out, so that checkpoints from before the key still match.
+  const historical = historical_negatives === 0 ? {} : { historical_negatives };
+  const all = {
+    ...{ train: { batch_size, reorder }, training: { random_seed, negatives, tie_groups, ...historical } },
+  };
   if (distributed === null) return JSON.stringify(all);
   // The number of workers is not included: with exact consistency it has no effect.
   const { consistency, chunks } = distributed.temporal;

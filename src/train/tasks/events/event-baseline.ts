@@ -11,9 +11,12 @@ import type { TemporalRunConfig } from './run-config.js';
 /** Pairs that are scored; a larger split is sampled. */
 const mostScored = 1_000_000;
 
-/** Returns the metrics of the baseline on the events and negatives of the evaluation; none if the model is a baseline. */
+/**
+ * Returns the metrics of the baseline on the events and negatives of the evaluation. None if the model is a baseline, and none
+ * for frozen batches: the baseline sees every earlier event, so the two would not be comparable.
+ */
 export function eventBaselines(config: TemporalRunConfig, stream: OpenedStream, split: HeldOut): Baseline[] {
-  if (requiredKind('train', config).learns === false) return [];
+  if (requiredKind('train', config).learns === false || config.evaluation.cadence === 'batch') return [];
   const { graph, rows } = stream;
   const { trainEnd, validationEnd, isNew } = stream.split;
   const { batch_size: size } = config.evaluation;

@@ -1,7 +1,8 @@
 /**
  * Commented starting configurations for a stream of events, printed by `skein config events.csv`. `pair_statistics` is the
- * default: it trains in seconds and scores better than TGN and its recency baseline on the streams that we measured. A
- * temporal graph network is written if one of its keys is set, or `model.kind=general`.
+ * default: it trains in seconds, and on CollegeMsg it scores better than TGN and recency. On streams of a few hundred events
+ * recency can be better, which the baseline in the report shows. A temporal graph network is written if one of its keys is
+ * set, or `model.kind=general`.
  */
 import { invocation } from '../../../util/invocation.js';
 import { isTree } from '../../../util/schema/key-path.js';

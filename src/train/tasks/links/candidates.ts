@@ -8,6 +8,8 @@ export class Candidates {
   readonly #counts: EndCounts;
   readonly #types: ArrayLike<number> | null;
   readonly #byTypes = new Map<string, Int32Array>();
+  /** The candidates of relations that were requested before: callers ask for every edge. */
+  readonly #byRelation = new Map<string, Int32Array>();
 
   /** @param types the type of each node; null in a dataset with one type. */
   constructor(counts: EndCounts, types: ArrayLike<number> | null) {
@@ -21,6 +23,9 @@ export class Candidates {
     if (nodes.length === 0) return null;
     const types = this.#types;
     if (types === null) return nodes;
+    const request = `${direction} ${relation}`;
+    const before = this.#byRelation.get(request);
+    if (before !== undefined) return before;
     const present = new Set(Array.from(nodes, (node) => types[node]));
     const key = [...present].sort((a, b) => a - b).join();
     let found = this.#byTypes.get(key);
@@ -29,6 +34,7 @@ export class Candidates {
       found = all.filter((node) => present.has(types[node]));
       this.#byTypes.set(key, found);
     }
+    this.#byRelation.set(request, found);
     return found;
   }
 }
