@@ -9,7 +9,6 @@ export interface NodeSettings {
   readonly fullBatch: boolean;
   readonly hidden: number;
   readonly dropout: number;
-  /** Smaller for whole graphs: at .01 the accuracy jumps from epoch to epoch if nodes have many features. */
   readonly learningRate: number;
   readonly weightDecay: number;
   readonly batchSize: number;
@@ -33,7 +32,7 @@ export function chooseNodeSettings(facts: DatasetFacts | undefined): NodeSetting
   const width = Math.max(64, facts?.node_feature_dim ?? 128);
   if (numNodes * width + numEdges * 64 <= mostForFullBatch)
     return {
-      ...{ fullBatch: true, hidden: 64, dropout: 0.5, learningRate: 0.003, weightDecay: 5e-4 },
+      ...{ fullBatch: true, hidden: 64, dropout: 0.5, learningRate: 0.01, weightDecay: 5e-4 },
       ...{ batchSize: 1000, epochs: 300, metric: 'loss', patience: 50 },
     };
   const small = numTrain <= 10_000;
