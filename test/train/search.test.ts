@@ -226,6 +226,14 @@ describe('a plain search', () => {
       searchConfig({ directory, config, space: { 'training.batch_sise': [10, 20] }, trials: 2 }),
     ).rejects.toThrow(/got 2 that it rejects, the first with: .* Did you mean training.batch_size/);
     expect(existsSync(directory)).toBe(false);
+    const epochs = { 'training.num_epochs': [1, 2] };
+    await expect(searchConfig({ directory, config, space: epochs })).rejects.toThrow(
+      'a space without training.num_epochs',
+    );
+    const widths = { 'model.encoder.layers[0][0].output_dim': [4, 8] };
+    await expect(searchConfig({ directory, config, space: widths, variant: 'rank' })).rejects.toThrow(
+      'without output_dim with variant rank or combined',
+    );
     const other = folder();
     mkdirSync(other, { recursive: true });
     writeFileSync(join(other, 'notes.txt'), 'mine');
@@ -243,6 +251,10 @@ describe('a plain search', () => {
     expect(mean['mrr']).toBeCloseTo((runs[0]['mrr'] + runs[1]['mrr']) / 2, 12);
     expect(deviation['mrr']).toBeCloseTo(Math.abs(runs[0]['mrr'] - runs[1]['mrr']) / Math.SQRT2, 12);
     expect((await retrainBest(directory, 2)).runs).toEqual(runs);
+    // An enlarged search can have another best.
+    const file = join(directory, 'best.yaml');
+    writeFileSync(file, readFileSync(file, 'utf8').replace(/num_epochs: \d+/, 'num_epochs: 1'));
+    expect((await retrainBest(directory, 1)).runs[0]).not.toEqual(runs[0]);
   });
 });
 

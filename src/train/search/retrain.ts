@@ -1,6 +1,7 @@
 /** Trains the best configuration of a search with several seeds, and tests it: the only use of the test split. */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { writeFileAtomic } from '../../storage/atomic-file.js';
 import { checkInteger } from '../../util/errors.js';
 import { loadConfig } from '../config/index.js';
 import { Output } from '../run/output.js';
@@ -19,7 +20,7 @@ export interface RetrainResult {
 
 /**
  * Trains `best.yaml` of a search with the seeds 1 … `seeds`, in `retrain-<seed>` of its directory. Finished runs are kept,
- * and others resumed.
+ * and others resumed; runs of another `best.yaml`, from before the search was enlarged, are trained again.
  */
 export async function retrainBest(
   directory: string,
@@ -27,17 +28,22 @@ export async function retrainBest(
   output: Output = Output.silent(),
 ): Promise<RetrainResult> {
   checkInteger('retrainBest', 'seeds', seeds, 1, 1000);
+  const best = join(directory, 'best.yaml');
+  loadConfig(best);
+  // The comment names the number of trials, which does not change the configuration.
+  const settings = readFileSync(best, 'utf8').replace(/^#.*\n/, '');
   const runs: Metrics[] = [];
   let isInterrupted = false;
   for (let seed = 1; seed <= seeds && !isInterrupted; seed++) {
     const path = join(resolve(directory), `retrain-${seed}`);
     const done = join(path, 'done.json');
+    await removeOutdated(path, settings);
     if (existsSync(done)) {
       runs.push((JSON.parse(readFileSync(done, 'utf8')) as { readonly test: Metrics }).test);
       continue;
     }
     output.note(`retraining with seed ${seed}`);
-    const { config } = loadConfig(join(directory, 'best.yaml'), [
+    const { config } = loadConfig(best, [
       `storage.model_dir=${JSON.stringify(path)}`,
       `model.random_seed=${seed}`,
       'training.checkpoint.save_best=true',
@@ -48,6 +54,14 @@ export async function retrainBest(
     else runs.push(test);
   }
   return { runs, ...statistics(runs), interrupted: isInterrupted };
+}
+
+/** Removes a run of other settings. The settings of a run are in a file next to its directory. */
+async function removeOutdated(path: string, settings: string): Promise<void> {
+  const file = `${path}.yaml`;
+  if (existsSync(file) && readFileSync(file, 'utf8') === settings) return;
+  rmSync(path, { recursive: true, force: true });
+  await writeFileAtomic(file, new TextEncoder().encode(settings));
 }
 
 function statistics(runs: readonly Metrics[]): Pick<RetrainResult, 'mean' | 'deviation'> {

@@ -135,7 +135,7 @@ async function openSettings(directory: string, options: SearchOptions): Promise<
       expected(where, `config and space, or the directory of a search`, 'directory', directory),
     );
   const values = typeof space === 'string' ? builtInSpace(space) : space;
-  parseSpace(values);
+  const keys = parseSpace(values).flatMap((dimension) => dimension.keys);
   const seed = options.seed ?? before?.seed ?? 1;
   const fixed = trialConfig(config, seed);
   const { config: resolved } = resolveConfig(fixed);
@@ -148,10 +148,23 @@ async function openSettings(directory: string, options: SearchOptions): Promise<
     space: values,
     config: fixed,
   };
+  checkKeys(keys, settings.variant);
   if (before === null) checkSomeTrial(settings, resolved);
   else checkSame(directory, before, settings);
   if (JSON.stringify(before) !== JSON.stringify(settings)) await writeSettings(directory, settings);
   return settings;
+}
+
+/** Throws for keys that the search sets itself, so that their values would have no effect. */
+function checkKeys(keys: readonly string[], variant: SearchSettings['variant']): void {
+  if (keys.includes('training.num_epochs'))
+    throw new ConfigError(
+      'search: expected a space without training.num_epochs, because all trials train the epochs of the configuration. Vary training.learning_rate_schedule or early_stopping instead.',
+    );
+  if (['rank', 'combined'].includes(variant) && keys.some((key) => key.endsWith('.output_dim')))
+    throw new ConfigError(
+      'search: expected a space without output_dim with variant rank or combined, which trains all trials with narrow rows first. Choose variant plain, epoch or graph.',
+    );
 }
 
 /** Throws if the configuration allows none of the trials: a key of the space is misspelt, or excludes another. */

@@ -8,6 +8,9 @@ process.on('message', (job: TrialJob) => {
   void answer(job).then((outcome) => process.send?.(outcome));
 });
 
+// The parent ended without ending this process, for example killed: a trial must not train on and hold its lock.
+process.on('disconnect', () => process.exit());
+
 async function answer(job: TrialJob): Promise<TrialAnswer> {
   try {
     return await runTrial(job);
