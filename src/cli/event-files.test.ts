@@ -59,7 +59,7 @@ it('a run takes columns by their names', async () => {
   expect(printed.out).toMatch(
     /^ {2}columns:\n {4}src: one\n {4}dst: other\n {4}time: when\n {4}features: \[\]$/m,
   );
-  expect(printed.out).toMatch(/^ {2}batch_size: 200 {16}# events of one batch do not see/m);
+  expect(printed.out).toMatch(/^ {2}patience: 5 {20}# evaluations without a better ap$/m);
   writeFileSync(at('named.yaml'), printed.out);
   printed.out = '';
   expect(await run(['config', at('odd.csv'), '--dataset.columns.src=sender'])).toBe(2);
