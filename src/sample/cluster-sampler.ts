@@ -9,6 +9,7 @@
 import { Adjacency, Graph, metisPartition } from '../graph/index.js';
 import type { Ids } from '../tensor/index.js';
 import { checkIds } from '../tensor/ops/common.js';
+import { concatInt32 } from '../util/arrays.js';
 import { checkInteger, expected, ShapeError, ValueError } from '../util/errors.js';
 import { checkOptionNames } from '../util/option-names.js';
 import { checkOneType, checkOptions } from './checks.js';
@@ -77,7 +78,7 @@ export class ClusterSampler implements Sampler<Ids, ClusterBatch> {
     checkInteger(name, 'epoch', at?.epoch ?? 0);
     checkInteger(name, 'step', at?.step ?? 0);
     const chosen = new Set(checkIds(name, 'clusters', clusters, this.numClusters));
-    const nodeIds = concatIds(
+    const nodeIds = concatInt32(
       [...chosen].map((c) => this.#nodes.subarray(this.#offsets[c], this.#offsets[c + 1])),
     );
     nodeIds.forEach((v, row) => {
@@ -110,14 +111,4 @@ export class ClusterSampler implements Sampler<Ids, ClusterBatch> {
     await Promise.resolve();
     return this.sample(clusters, at);
   }
-}
-
-function concatIds(lists: readonly Int32Array[]): Int32Array {
-  const all = new Int32Array(lists.reduce((sum, list) => sum + list.length, 0));
-  let at = 0;
-  for (const list of lists) {
-    all.set(list, at);
-    at += list.length;
-  }
-  return all;
 }

@@ -13,7 +13,7 @@ import { type DeviceLike, gatherRows, reshape, type Tensor } from '../../tensor/
 import { type Negatives, TrainingBatch } from '../../train/index.js';
 import { type EvaluationData, findNodes } from '../../train/tasks/graph/batch/training-batch.js';
 import { expected, StateError, ValueError } from '../../util/errors.js';
-import { checkRows } from './checks.js';
+import { checkRowValues } from './checks.js';
 import { GNNGraph } from './gnn-graph.js';
 
 /** The last step that a batch has passed. */
@@ -93,7 +93,7 @@ export class Batch extends TrainingBatch {
 
   /** Takes the rows of the nodes; the loss is differentiated by them in training. */
   setEmbeddings(given: Tensor | Float32Array, width = 1): void {
-    const rows = checkRows('Batch.setEmbeddings', given, width);
+    const rows = checkRowValues('Batch.setEmbeddings', given, width);
     if (this.uniqueNodeEmbeddings?.device) this.uniqueNodeEmbeddings.dispose();
     this.uniqueNodeEmbeddings = this.train ? rows.setRequiresGrad() : rows;
     if (rows.device !== null) this.deviceId = 0;
@@ -101,7 +101,7 @@ export class Batch extends TrainingBatch {
   }
 
   setFeatures(given: Tensor | Float32Array, width = 1): void {
-    const rows = checkRows('Batch.setFeatures', given, width);
+    const rows = checkRowValues('Batch.setFeatures', given, width);
     if (this.uniqueNodeFeatures?.device) this.uniqueNodeFeatures.dispose();
     this.uniqueNodeFeatures = rows;
   }

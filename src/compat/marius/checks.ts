@@ -7,7 +7,7 @@ import { checkInteger, expected, ShapeError, ValueError } from '../../util/error
 import type { GraphBatcher } from './graph-batcher.js';
 
 /** Throws unless there are two columns of the same length. */
-export function checkEdges(where: string, edges: EdgeList): EdgeList {
+export function checkEdgeList(where: string, edges: EdgeList): EdgeList {
   const { src, dst } = edges;
   for (const [name, ids] of Object.entries({ src, dst }))
     if (!ArrayBuffer.isView(ids) && !Array.isArray(ids))
@@ -26,7 +26,7 @@ export function checkEdges(where: string, edges: EdgeList): EdgeList {
 }
 
 /** Returns rows as a tensor. @param width the columns of an array. */
-export function checkRows(where: string, given: Tensor | Float32Array, width: number): Tensor {
+export function checkRowValues(where: string, given: Tensor | Float32Array, width: number): Tensor {
   if (given instanceof Float32Array) {
     checkInteger(where, 'width', width, 1);
     if (given.length % width === 0) return asTensor(given, width);

@@ -7,7 +7,7 @@ import { type NeighborSamplingStrategy, OneHopSampler, type SampleTime } from '.
 import type { EdgeList, NodeNeighbors } from '../../sample/one-hop-sampler.js';
 import { expected, ShapeError, StateError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
-import { checkEdges } from './checks.js';
+import { checkEdgeList } from './checks.js';
 
 export interface MariusGraphOptions {
   /** Default: one more than the largest id. */
@@ -26,7 +26,7 @@ export class MariusGraph {
     checkOptionNames(name, options, { numNodes: true, seed: true });
     this.#seed = options.seed ?? 0;
     if (edges === null) return;
-    const { relations = null, weights = null } = checkEdges(name, edges);
+    const { relations = null, weights = null } = checkEdgeList(name, edges);
     if (relations !== null && relations.length !== edges.src.length)
       throw new ShapeError(expected(name, `${edges.src.length} relations`, 'relations', relations.length));
     const graph = Graph.fromEdges(edges.src, edges.dst, {

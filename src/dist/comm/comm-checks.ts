@@ -82,7 +82,7 @@ export function checkTableShape<D extends keyof TableArrays>(where: string, shap
 }
 
 /** Returns the width of the rows in a request. */
-export function checkRows(where: string, ids: Int32Array, rows: ReduceArray): number {
+export function checkReduceRows(where: string, ids: Int32Array, rows: ReduceArray): number {
   if (!(ids instanceof Int32Array)) throw new ValueError(expected(where, 'an Int32Array', 'ids', ids));
   checkReduceArray(where, 'rows', rows);
   if (ids.length === 0 ? rows.length > 0 : rows.length === 0 || rows.length % ids.length !== 0)

@@ -16,8 +16,8 @@ import {
   checkNewTable,
   checkPeer,
   checkReduceArray,
+  checkReduceRows,
   checkReduction,
-  checkRows,
   checkSelfExchange,
   checkTable,
   checkTableShape,
@@ -339,7 +339,7 @@ export class MpiCommunicator implements Communicator {
   ): CommHandle {
     this.#check();
     checkPeer(where, 'owner', this, owner);
-    const width = checkRows(where, ids, rows);
+    const width = checkReduceRows(where, ids, rows);
     if (ids.length === 0) return completedHandle;
     return this.#track(where, [rows], () => this.#addon.rows(kind, owner, name, ids, rows, width));
   }

@@ -11,8 +11,8 @@ import {
   checkNewTable,
   checkPeer,
   checkReduceArray,
+  checkReduceRows,
   checkReduction,
-  checkRows,
   checkSelfExchange,
   checkTable,
   checkTableShape,
@@ -239,7 +239,7 @@ export class SelfCommunicator implements Communicator {
   ): CommHandle {
     this.#check();
     checkPeer(where, 'owner', this, owner);
-    const width = checkRows(where, ids, rows);
+    const width = checkReduceRows(where, ids, rows);
     const what = `${where} (table '${abbreviateName(name)}', ${ids.length} ids, rank 0)`;
     const table = this.#tables.get(name);
     if (table === undefined) return failedHandle(new CommError(`${what}: no such table on this rank`));

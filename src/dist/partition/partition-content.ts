@@ -6,10 +6,11 @@
 import { kernels } from '../../native/index.js';
 import type { Tensor } from '../../tensor/index.js';
 import { formatShape } from '../../tensor/shape.js';
+import { concatInt32 } from '../../util/arrays.js';
 import { expected, FormatError, InternalError } from '../../util/errors.js';
 import type { IdRange, PartitionBook } from './partition-book.js';
 import type { NodeRange, PartitionData, ShardEdgesAndFeatures } from './partition-data.js';
-import { concatInt32, concatRows, takeRows } from './rows.js';
+import { concatRows, takeRows } from './rows.js';
 
 /** One partition: edge i has the id book.edgeRange(part).start + i. */
 export interface PartitionContent {

@@ -38,17 +38,6 @@ export function concatRows(name: string, tensors: readonly Tensor[]): Tensor {
   return all;
 }
 
-export function concatInt32(arrays: readonly Int32Array[]): Int32Array {
-  if (arrays.length === 1) return arrays[0];
-  const all = new Int32Array(arrays.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const array of arrays) {
-    all.set(array, at);
-    at += array.length;
-  }
-  return all;
-}
-
 function rowElements(x: Tensor): number {
   return sizeOf(x.shape.slice(1));
 }

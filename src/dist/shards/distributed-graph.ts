@@ -13,10 +13,10 @@ import { Adjacency, type Frame, LocalGraph } from '../../graph/index.js';
 import { selectDegrees } from '../../graph/local-graph.js';
 import type { FloatArray } from '../../native/index.js';
 import type { Ids, Tensor } from '../../tensor/index.js';
+import { concatInt32 } from '../../util/arrays.js';
 import { expected, StateError, ValueError } from '../../util/errors.js';
 import type { Communicator } from '../comm/communicator.js';
 import type { NodeRange } from '../partition/partition-data.js';
-import { concatInt32 } from '../partition/rows.js';
 import { joinLinks, type RowLink, type Traffic, trafficOf } from './row-link.js';
 
 /** The components of a distributed graph. */

@@ -33,10 +33,10 @@ import {
   type Tile,
 } from '../../storage/trained-rows.js';
 import type { Tensor } from '../../tensor/index.js';
+import { concatInt32 } from '../../util/arrays.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import type { Communicator } from '../comm/communicator.js';
 import type { WorkerGroup } from '../group/worker-group.js';
-import { concatInt32 } from '../partition/rows.js';
 import { checkSlices, ownSlices, sliceRowRanges } from './own-slices.js';
 import { OwnerRanges, type Route } from './owner-routes.js';
 import { readAhead } from './read-ahead.js';

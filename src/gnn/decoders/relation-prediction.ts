@@ -4,6 +4,7 @@
  * competes with the rows of both tables of relations, or of the only one.
  */
 import { concat, gatherRows, type Tensor } from '../../tensor/index.js';
+import { concatInt32 } from '../../util/arrays.js';
 import { expected, ValueError } from '../../util/errors.js';
 import { queryLoss } from '../ops/query-loss.js';
 import type { EdgeDecoder } from './edge-decoder.js';
@@ -43,7 +44,7 @@ export function relationLoss(
   const dropped = dropout.draws('relationCandidate', 'rhs');
   return queryLoss(query, candidates, {
     kind: 'softmax',
-    answers: { offsets: Int32Array.from({ length: count + 1 }, (_, i) => i), ids: concatIds(answers) },
+    answers: { offsets: Int32Array.from({ length: count + 1 }, (_, i) => i), ids: concatInt32(answers) },
     omega: weights,
     tau: weights,
     sigma: new Float64Array(count),
@@ -78,13 +79,3 @@ const noRelations = (decoder: EdgeDecoder, got: string): string =>
     got,
     'Use no relation prediction.',
   );
-
-function concatIds(lists: readonly Int32Array[]): Int32Array {
-  const all = new Int32Array(lists.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const list of lists) {
-    all.set(list, at);
-    at += list.length;
-  }
-  return all;
-}

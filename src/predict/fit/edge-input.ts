@@ -34,7 +34,7 @@ export function nameText(where: string, what: string, value: unknown): string {
 }
 
 /** Throws unless `value` is an array with at least one entry. */
-export function checkRows(where: string, name: string, value: unknown): readonly unknown[] {
+export function checkInputRows(where: string, name: string, value: unknown): readonly unknown[] {
   if (!Array.isArray(value))
     throw new ValueError(expected(where, 'an array, a graphology graph or the path of a file', name, value));
   if (value.length === 0) throw new ValueError(expected(where, 'at least one entry', name, 'an empty array'));

@@ -7,7 +7,14 @@ import { expected, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import type { EventStreamPredictor, Name } from '../predictor.js';
 import { writeCsv } from './csv-table.js';
-import { checkRow, checkRows, fieldOf, type GraphologyGraph, isGraphology, nameText } from './edge-input.js';
+import {
+  checkInputRows,
+  checkRow,
+  fieldOf,
+  type GraphologyGraph,
+  isGraphology,
+  nameText,
+} from './edge-input.js';
 import { checkFitOptions, type FitRunOptions, fitRun, fitRunOptionNames, overridesOf } from './fit-run.js';
 
 /** An event as a tuple. */
@@ -84,7 +91,7 @@ function eventRows(
   events: Exclude<EventSource, string>,
   { time = 'time' }: FitEventsOptions,
 ): CheckedEvent[] {
-  const rows = isGraphology(events) ? graphRows(events, time) : checkRows(where, 'events', events);
+  const rows = isGraphology(events) ? graphRows(events, time) : checkInputRows(where, 'events', events);
   const checked = rows.map((row, i) => {
     checkRow(where, `events[${i}]`, row, {
       form: '[head, tail, time] or an object with head, tail and time',
@@ -127,7 +134,7 @@ function graphRows(graph: GraphologyGraph, attribute: string): readonly unknown[
   graph.forEachEdge((_edge, attributes, head, tail) => {
     rows.push([head, tail, attributes[attribute]]);
   });
-  return checkRows(where, 'the edges of the graph', rows);
+  return checkInputRows(where, 'the edges of the graph', rows);
 }
 
 function writeEvents(path: string, events: readonly CheckedEvent[]): Promise<string> {

@@ -8,8 +8,8 @@ import { checkOptionNames } from '../../util/option-names.js';
 import { timeSpan } from '../../util/schema/fields.js';
 import type { LinkPredictor, Name } from '../predictor.js';
 import {
+  checkInputRows,
   checkRow,
-  checkRows,
   fieldOf,
   type GraphologyGraph,
   isGraphology,
@@ -132,7 +132,7 @@ function fileNames(edges: LinkSource): string[] | null {
 }
 
 function readColumns(edges: LinkSource, attribute: string | undefined): LinkColumns {
-  const rows = isGraphology(edges) ? graphRows(edges, attribute) : checkRows(where, 'edges', edges);
+  const rows = isGraphology(edges) ? graphRows(edges, attribute) : checkInputRows(where, 'edges', edges);
   const typed = relationOf(rows[0]) !== undefined;
   const nodes = new NameIds();
   const relations = typed ? new NameIds() : null;
@@ -176,7 +176,7 @@ function graphRows(graph: GraphologyGraph, attribute: string | undefined): reado
       );
     rows.push(attribute === undefined ? [head, tail] : [head, attributes[attribute], tail]);
   });
-  return checkRows(where, 'the edges of the graph', rows);
+  return checkInputRows(where, 'the edges of the graph', rows);
 }
 
 const defaultSplit = [0.9, 0.05, 0.05] as const;

@@ -6,7 +6,14 @@ import { expected, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import type { Name, NodePredictor } from '../predictor.js';
 import { writeCsv } from './csv-table.js';
-import { checkRow, checkRows, fieldOf, type GraphologyGraph, isGraphology, nameText } from './edge-input.js';
+import {
+  checkInputRows,
+  checkRow,
+  fieldOf,
+  type GraphologyGraph,
+  isGraphology,
+  nameText,
+} from './edge-input.js';
 import {
   checkFitOptions,
   checkSplit,
@@ -108,7 +115,7 @@ function graphSource(graph: GraphologyGraph, { id = 'id' }: FitNodesOptions): No
 
 function nodeRows({ nodes }: NodeSource, { id = 'id', label }: FitNodesOptions): NodeTables['nodes'] {
   if (typeof nodes === 'string') return nodes;
-  const rows = checkRows(where, 'nodes', nodes) as readonly NodeFields[];
+  const rows = checkInputRows(where, 'nodes', nodes) as readonly NodeFields[];
   const names = new Set<string>();
   const columns = new Map<string, ValueKind>([[id, 'text']]);
   let labelled = 0;
@@ -187,7 +194,7 @@ function checkClass(name: string, value: unknown): void {
 
 function edgeRows({ edges }: NodeSource): NodeTables['edges'] {
   if (typeof edges === 'string') return edges;
-  return checkRows(where, 'edges', edges).map((row, i) => {
+  return checkInputRows(where, 'edges', edges).map((row, i) => {
     checkRow(where, `edges[${i}]`, row, {
       form: '[source, target] or an object with source and target',
       fields: ['source', 'target'],

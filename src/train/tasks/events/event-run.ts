@@ -15,7 +15,7 @@ import { EventTask } from './event-task.js';
 import { checkAbilities, checkModelOptions, epochsOf, withPlugin } from './model-kind.js';
 import { type OpenedStream, openStream } from './open-stream.js';
 import { renderTemporalConfig, type TemporalRunConfig } from './run-config.js';
-import { checkLabels, trainRunLabels } from './run-labels.js';
+import { checkEventLabels, trainRunLabels } from './run-labels.js';
 import { streamWarnings } from './stream-warnings.js';
 
 interface EventRunContext {
@@ -120,7 +120,7 @@ async function learnLabels(
 async function openOnEveryRank(config: TemporalRunConfig, group: WorkerGroup): Promise<OpenedStream> {
   const open = async (): Promise<OpenedStream> => {
     const stream = await openStream(config);
-    checkLabels(config, stream);
+    checkEventLabels(config, stream);
     checkModelOptions(config, stream);
     return stream;
   };

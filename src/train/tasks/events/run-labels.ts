@@ -55,7 +55,7 @@ export async function trainRunLabels(
   directory: string | null,
   stop: () => boolean = () => false,
 ): Promise<RunLabels | null> {
-  checkLabels(config, stream);
+  checkEventLabels(config, stream);
   const { epochs, batch_size, lr, dim_hidden, dropout, patience } = config.labels;
   const events = await labelledEvents(stream, parts, stop);
   if (stop()) return null;
@@ -87,7 +87,7 @@ export async function evaluateRunLabels(
 }
 
 /** Throws if a run configures a classifier of labels and its stream has no labels. */
-export function checkLabels({ labels }: TemporalRunConfig, { data }: OpenedStream): void {
+export function checkEventLabels({ labels }: TemporalRunConfig, { data }: OpenedStream): void {
   if (labels.epochs === 0 || data.labels !== null) return;
   throw new StateError(
     `train: expected a stream with event labels for labels.epochs ${labels.epochs}, got ${data.name}, which has none. Use a file in JODIE's or TGN's format, which have labels, or set labels.epochs to 0.`,

@@ -6,7 +6,7 @@
 import type { NegativeMask } from '../../../../gnn/ops/chunked-softmax-loss.js';
 import type { IdLists } from '../../../../gnn/ops/id-lists.js';
 import type { EdgeList } from '../../../../sample/one-hop-sampler.js';
-import { evenRange } from '../../../../util/arrays.js';
+import { concatInt32, evenRange } from '../../../../util/arrays.js';
 import type { Negatives, TrainingBatch } from './training-batch.js';
 
 /** Consecutive edges of a share with the chunks of negatives that belong to them; both count from the share's first. */
@@ -60,13 +60,7 @@ export function nodesOf(batch: TrainingBatch): Int32Array {
     ...[src, dst, srcNegatives?.ids, dstNegatives?.ids],
     ...[negativeEdges?.src, negativeEdges?.dst],
   ].flatMap((list) => list ?? []);
-  const all = new Int32Array(lists.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const list of lists) {
-    all.set(list, at);
-    at += list.length;
-  }
-  return all;
+  return concatInt32(lists);
 }
 
 /** Returns the batch with this worker's edges and negatives; `batchSize` stays that of the whole. */

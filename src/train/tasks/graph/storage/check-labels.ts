@@ -2,7 +2,11 @@
 import { DTypeError, expected, ValueError } from '../../../../util/errors.js';
 
 /** Throws unless there is one class id per node. */
-export function checkLabels(where: string, labels: Int32Array | null, numNodes: number): Int32Array | null {
+export function checkNodeLabels(
+  where: string,
+  labels: Int32Array | null,
+  numNodes: number,
+): Int32Array | null {
   if (labels === null) return null;
   checkClassIds(where, 'labels', labels);
   if (labels.length !== numNodes)

@@ -14,7 +14,7 @@ import type { FilterIndex } from '../../links/filter-index.js';
 import type { AskedEdges, TrueEnds } from '../../links/stream-filter.js';
 import { TrueEdges } from '../../links/true-edges.js';
 import type { TextRows } from '../model/text-bags.js';
-import { checkLabels } from './check-labels.js';
+import { checkNodeLabels } from './check-labels.js';
 import { chunksOf, type EdgeSplit } from './edge-splits.js';
 import type { GraphStorageParts } from './graph-storage-parts.js';
 import type { ShardedEdges } from './sharded-edges.js';
@@ -72,7 +72,7 @@ export class GraphStorage {
     this.residency = parts.residency ?? embeddings?.residency ?? new AllResident(parts.numNodes);
     this.#states = new TrainingStates(parts, this.residency);
     this.nodeTypes = parts.nodeTypes ?? null;
-    this.labels = checkLabels(name, parts.labels ?? null, parts.numNodes);
+    this.labels = checkNodeLabels(name, parts.labels ?? null, parts.numNodes);
   }
 
   get planKey(): string {
