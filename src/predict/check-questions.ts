@@ -1,31 +1,58 @@
 /** Checks of a predictor's arguments before any lookup: programs in plain JavaScript may pass anything. */
 import { checkInteger, expected, ValueError } from '../util/errors.js';
-import type { Ability, EdgeName, Name, NamedEvent, RankOptions, RankQuestion } from './predictor.js';
+import type {
+  Ability,
+  EdgeName,
+  Name,
+  NamedEvent,
+  NewEdge,
+  NewNodes,
+  RankOptions,
+  RankQuestion,
+} from './predictor.js';
 
-const questionExample = 'Pass a list, such as [{ head: "a", relation: "r" }].';
-const edgeExample = 'Pass a list, such as [{ head: "a", relation: "r", tail: "b" }].';
-const nameExample = 'Pass a list, such as ["a", "b"].';
+const questionExample = 'Pass an object or a list of them, such as [{ head: "a", relation: "r" }].';
+const edgeExample = 'Pass an object or a list of them, such as [{ head: "a", relation: "r", tail: "b" }].';
+const nameExample = 'Pass a name, or a list such as ["a", "b"].';
 const eventExample = 'Pass a list, such as [{ head: "a", tail: "b", time: 5 }].';
+const newNodeExample = 'Pass { nodes: [{ id: "n1", age: 30 }], edges: [["n1", "a"]] }.';
 
-export function checkNames(where: Ability, names: readonly Name[]): void {
-  checkList(where, 'names', names, nameExample);
-  for (const [i, name] of names.entries()) checkName(where, `names[${i}]`, name);
+/** Returns a list: of one name, if one was passed. */
+export function checkNames(where: Ability, given: Name | readonly Name[]): readonly Name[] {
+  if (!isList(given)) {
+    checkName(where, 'name', given, nameExample);
+    return [given];
+  }
+  for (const [i, name] of given.entries()) checkName(where, `names[${i}]`, name);
+  return given;
 }
 
-export function checkEdges(where: Ability, edges: readonly EdgeName[]): void {
-  checkList(where, 'edges', edges, edgeExample);
-  for (const [i, edge] of edges.entries()) {
-    checkObject(where, `edges[${i}]`, edge, edgeExample);
-    checkFields(where, `edges[${i}]`, edge, ['head', 'tail']);
-  }
+export function checkEdges(where: Ability, given: EdgeName | readonly EdgeName[]): readonly EdgeName[] {
+  return checkObjects(where, 'edge', given, edgeExample, ['head', 'tail']);
 }
 
-export function checkQuestions(where: Ability, questions: readonly RankQuestion[]): void {
-  checkList(where, 'questions', questions, questionExample);
-  for (const [i, question] of questions.entries()) {
-    checkObject(where, `questions[${i}]`, question, questionExample);
-    checkFields(where, `questions[${i}]`, question, []);
+export function checkQuestions(
+  where: Ability,
+  given: RankQuestion | readonly RankQuestion[],
+): readonly RankQuestion[] {
+  return checkObjects(where, 'question', given, questionExample, []);
+}
+
+/** Returns a list of objects with checked fields: of one, if one was passed. */
+function checkObjects<T extends RankQuestion>(
+  where: Ability,
+  name: string,
+  given: T | readonly T[],
+  advice: string,
+  needed: readonly string[],
+): readonly T[] {
+  const list: readonly T[] = isList(given) ? given : [given];
+  for (const [i, one] of list.entries()) {
+    const path = isList(given) ? `${name}s[${i}]` : name;
+    checkObject(where, path, one, advice);
+    checkFields(where, path, one, needed);
   }
+  return list;
 }
 
 export function checkNamedEvents(where: Ability, events: readonly NamedEvent[]): void {
@@ -41,9 +68,50 @@ export function checkNamedEvents(where: Ability, events: readonly NamedEvent[]):
   }
 }
 
+/** Returns whether an argument is neither a name nor a list of names. */
+export function isNewNodes(given: Name | readonly Name[] | NewNodes): given is NewNodes {
+  return typeof given === 'object' && given !== null && !Array.isArray(given);
+}
+
+/** Checks the form; fields are checked with the encoding of the training data. */
+export function checkNewNodes(where: Ability, name: string, given: NewNodes): void {
+  checkObject(where, name, given, newNodeExample);
+  checkList(where, `${name}.nodes`, given.nodes, newNodeExample);
+  for (const [i, node] of given.nodes.entries())
+    checkObject(where, `${name}.nodes[${i}]`, node, newNodeExample);
+  if (given.edges === undefined) return;
+  checkList(where, `${name}.edges`, given.edges, newNodeExample);
+  for (const [i, edge] of given.edges.entries()) {
+    if (typeof edge !== 'object' || edge === null || (Array.isArray(edge) && edge.length !== 2))
+      throw new ValueError(
+        expected(where, 'an object or [source, target]', `${name}.edges[${i}]`, edge, newNodeExample),
+      );
+    const { source, target, relation } = newEdgeFields(edge);
+    checkName(where, `the source of ${name}.edges[${i}]`, source);
+    checkName(where, `the target of ${name}.edges[${i}]`, target);
+    if (relation !== undefined) checkName(where, `${name}.edges[${i}].relation`, relation);
+  }
+}
+
+/** Returns the ends and the relation of an edge of a new node. */
+function newEdgeFields(edge: NewEdge): Exclude<NewEdge, readonly unknown[]> {
+  return 'source' in edge ? edge : { source: edge[0], target: edge[1] };
+}
+
 /** Returns the maximum number of answers. */
 export function checkCount(where: Ability, { k = 10 }: Pick<RankOptions, 'k'>): number {
   return checkInteger(where, 'k', k, 1);
+}
+
+/** Throws unless an option is left out or one of `choices`. */
+export function checkChoice(where: Ability, name: string, value: unknown, choices: readonly string[]): void {
+  if (value !== undefined && !choices.includes(value as string))
+    throw new ValueError(expected(where, choices.join(' or '), name, value));
+}
+
+/** Returns whether a caller passed several questions. */
+export function isList<T>(given: T | readonly T[]): given is readonly T[] {
+  return Array.isArray(given);
 }
 
 function checkList(where: Ability, name: string, value: unknown, advice: string): void {
@@ -72,7 +140,7 @@ export function timeNumber(time: number | Date): number {
   return time instanceof Date ? time.getTime() / 1000 : time;
 }
 
-function checkName(where: Ability, name: string, value: unknown): void {
+function checkName(where: Ability, name: string, value: unknown, advice = ''): void {
   if (typeof value === 'string' || Number.isFinite(value)) return;
-  throw new ValueError(expected(where, 'the name of a node or relation', name, value));
+  throw new ValueError(expected(where, 'the name of a node or relation', name, value, advice));
 }

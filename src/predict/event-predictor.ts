@@ -4,23 +4,24 @@ import type { EventNodes, EventSide } from '../data/temporal/event-nodes.js';
 import type { OnlineScorer } from '../temporal/index.js';
 import { type Metrics, type OpenedEventRun, onlineScorer } from '../train/index.js';
 import { expected, ValueError } from '../util/errors.js';
-import { checkOptionNames } from '../util/option-names.js';
-import { checkCount, checkEdges, checkNamedEvents, checkQuestions, timeNumber } from './check-questions.js';
-import {
-  type Ability,
-  BasePredictor,
-  type EdgeName,
-  type Name,
-  type NamedEvent,
-  type RankedName,
-  type RankOptions,
-  type RankQuestion,
-  readRunMetrics,
+import { BasePredictor } from './base-predictor.js';
+import { timeNumber } from './check-questions.js';
+import type {
+  Ability,
+  EdgeName,
+  Name,
+  NamedEvent,
+  RankedName,
+  RankOptions,
+  RankQuestion,
+  RecommendOptions,
+  ScoreOptions,
 } from './predictor.js';
+import { readRunMetrics } from './run-metrics.js';
 
 export class EventPredictor extends BasePredictor {
   override readonly kind = 'events';
-  override readonly answers: readonly Ability[] = ['score', 'rank', 'append'];
+  override readonly answers: readonly Ability[] = ['score', 'rank', 'recommend', 'append'];
   override readonly metrics: Readonly<Record<string, Metrics>>;
   readonly run: OpenedEventRun;
   readonly scorer: OnlineScorer;
@@ -33,52 +34,79 @@ export class EventPredictor extends BasePredictor {
     this.metrics = readRunMetrics(run, run.task.headline);
   }
 
-  override async score(edges: readonly EdgeName[]): Promise<Float32Array> {
-    this.checkOpen('score');
-    checkEdges('score', edges);
-    const src = edges.map(({ head }) => this.#node('head', head, 'src'));
-    const dst = edges.map(({ tail }) => this.#node('tail', tail, 'dst'));
-    const times = edges.map(({ time }) => (time === undefined ? undefined : timeNumber(time)));
+  protected override async scoreList(
+    edges: readonly EdgeName[],
+    { unknown = 'error', newNodes }: ScoreOptions,
+  ): Promise<Float32Array> {
+    if (newNodes !== undefined)
+      throw new ValueError(
+        expected(
+          'score',
+          'no new nodes',
+          'newNodes',
+          newNodes,
+          'A model of events knows nodes by its stream.',
+        ),
+      );
+    const asked = edges.filter((edge) => unknown === 'error' || this.#isKnown(edge));
+    const src = asked.map(({ head }) => this.#node('head', head, 'src'));
+    const dst = asked.map(({ tail }) => this.#node('tail', tail, 'dst'));
+    const times = asked.map(({ time }) => (time === undefined ? undefined : timeNumber(time)));
     this.scorer.advance();
     const timed = times.filter((time) => time !== undefined);
     if (timed.length > 0 && timed.length < times.length)
       throw new ValueError(
         'score: expected a time for all edges or for none, got some. Add the missing ones.',
       );
-    return Float32Array.from(
-      this.scorer.score(src, dst, timed.length === 0 ? undefined : (times as number[])),
-    );
+    const found = this.scorer.score(src, dst, timed.length === 0 ? undefined : (times as number[]));
+    const scores = new Float32Array(edges.length).fill(Number.NaN);
+    let at = 0;
+    for (const [i, edge] of edges.entries())
+      if (unknown === 'error' || this.#isKnown(edge)) scores[i] = found[at++];
+    return scores;
   }
 
-  /** Ranks the most likely destinations; `includeKnown` and `candidates` have no effect: an event can happen again, and destinations are fixed. */
-  override async rank(
+  /** Ranks destinations; `includeKnown` and `candidates` have no effect: events repeat, and destinations are fixed. */
+  protected override async rankList(
     questions: readonly RankQuestion[],
-    options: RankOptions = {},
+    { k = 10 }: RankOptions,
   ): Promise<RankedName[][]> {
-    this.checkOpen('rank');
-    checkOptionNames('rank', options, { k: true, includeKnown: true, candidates: true });
-    checkQuestions('rank', questions);
-    const count = checkCount('rank', options);
-    const { dstPool, nodes } = this.run.stream.data;
-    this.scorer.advance();
-    return questions.map(({ head, tail, relation, time }) => {
-      if (head === undefined || tail !== undefined || relation !== undefined)
-        throw new ValueError(
-          'rank: expected questions with head only for a model of events, got other fields. Leave out tail and relation.',
-        );
-      const scores = this.scorer.score(
-        [this.#node('head', head, 'src')],
-        dstPool,
-        time === undefined ? time : timeNumber(time),
+    const wrong = questions.findIndex(
+      ({ head, tail, relation }) => head === undefined || tail !== undefined || relation !== undefined,
+    );
+    if (wrong >= 0)
+      throw new ValueError(
+        'rank: expected questions with head only for a model of events, got other fields. Leave out tail and relation.',
       );
-      const order = Array.from(scores.keys()).sort((a, b) => scores[b] - scores[a] || a - b);
-      return order.slice(0, count).map((i) => ({ name: nodes.nameOf(dstPool[i]), score: scores[i] }));
-    });
+    const asked = questions.map(({ head, time }) => ({
+      source: this.#node('head', head as Name, 'src'),
+      time: time === undefined ? undefined : timeNumber(time),
+    }));
+    this.scorer.advance();
+    return asked.map(({ source, time }) => this.#best(source, time, k, new Set()));
   }
 
-  override async append(events: readonly NamedEvent[]): Promise<void> {
-    this.checkOpen('append');
-    checkNamedEvents('append', events);
+  /** Ranks destinations; with `exclude: 'seen'` those that no event of the source has had. */
+  protected override async recommendList(
+    names: readonly Name[],
+    { k = 10, exclude = 'none', relation, time }: RecommendOptions,
+  ): Promise<RankedName[][]> {
+    if (relation !== undefined)
+      throw new ValueError(
+        expected('recommend', 'no relation', 'relation', relation, 'Events have none; leave it out.'),
+      );
+    const sources = names.map((name) => this.#node('name', name, 'src'));
+    const at = time === undefined ? undefined : timeNumber(time);
+    this.scorer.advance();
+    const met = new Map(sources.map((source) => [source, new Set<number>()]));
+    if (exclude === 'seen') {
+      const { src, dst } = this.scorer.graph;
+      for (let i = 0; i < src.length; i++) met.get(src[i])?.add(dst[i]);
+    }
+    return sources.map((source) => this.#best(source, at, k, met.get(source) as Set<number>));
+  }
+
+  protected override async appendList(events: readonly NamedEvent[]): Promise<void> {
     const features = this.#features(events);
     const types = this.#types(events);
     this.scorer.append({
@@ -92,6 +120,22 @@ export class EventPredictor extends BasePredictor {
 
   protected override release(): Promise<void> {
     return this.run.close();
+  }
+
+  /** Returns the `count` destinations of the stream with the highest scores that are not in `skip`. */
+  #best(source: number, time: number | undefined, count: number, skip: ReadonlySet<number>): RankedName[] {
+    const { dstPool, nodes } = this.run.stream.data;
+    const scores = this.scorer.score([source], dstPool, time);
+    const order = Array.from(scores.keys())
+      .filter((i) => !skip.has(dstPool[i]))
+      .sort((a, b) => scores[b] - scores[a] || a - b);
+    return order.slice(0, count).map((i) => ({ name: nodes.nameOf(dstPool[i]), score: scores[i] }));
+  }
+
+  /** Returns whether the stream has the nodes of an edge. */
+  #isKnown({ head, tail }: EdgeName): boolean {
+    const nodes: EventNodes = this.run.stream.data.nodes;
+    return nodes.idOf(String(head), 'src') !== undefined && nodes.idOf(String(tail), 'dst') !== undefined;
   }
 
   #features(events: readonly NamedEvent[]): Float32Array | null {

@@ -1,25 +1,25 @@
 /** Predictor of link and node models of a prepared graph, by names. */
 import type { NameTable } from '../data/prepare/name-table.js';
 import { scope, softmax } from '../tensor/index.js';
-import { type Metrics, NodeClassificationModel, type OpenedGraphRun } from '../train/index.js';
+import type { Metrics, NodeClassificationModel, OpenedGraphRun } from '../train/index.js';
 import { positionIn } from '../train/tasks/links/candidates.js';
 import { expected, ValueError } from '../util/errors.js';
-import { checkOptionNames } from '../util/option-names.js';
-import { checkCount, checkEdges, checkNames, checkQuestions } from './check-questions.js';
+import { BasePredictor } from './base-predictor.js';
 import { findName } from './find-name.js';
 import { predictNodes, withTestSet } from './predict-split.js';
-import {
-  type Ability,
-  BasePredictor,
-  type ClassifiedName,
-  type EdgeName,
-  type Name,
-  type NeighborOptions,
-  type RankedName,
-  type RankOptions,
-  type RankQuestion,
-  readRunMetrics,
+import type {
+  Ability,
+  ClassifiedName,
+  EdgeName,
+  Name,
+  NeighborOptions,
+  RankedName,
+  RankOptions,
+  RankQuestion,
+  RecommendOptions,
+  ScoreOptions,
 } from './predictor.js';
+import { readRunMetrics } from './run-metrics.js';
 import { nearestNodes, rowsOf, scoreEdges, topLinks } from './top-nodes.js';
 
 /** How messages name arguments: as fields of questions, or as options of a command. */
@@ -76,39 +76,50 @@ export class GraphPredictor extends BasePredictor {
 
   override get answers(): readonly Ability[] {
     return this.kind === 'links'
-      ? ['score', 'rank', 'neighbors', 'embed']
+      ? ['score', 'rank', 'recommend', 'neighbors', 'embed']
       : ['classify', 'neighbors', 'embed'];
   }
 
-  override async score(edges: readonly EdgeName[]): Promise<Float32Array> {
-    this.checkOpen('score');
-    if (this.kind !== 'links') return super.score(edges);
-    checkEdges('score', edges);
-    const src = Int32Array.from(edges, ({ head }) => this.#node('head', head, 'src'));
-    const dst = Int32Array.from(edges, ({ tail }) => this.#node('tail', tail, 'dst'));
-    const relations = edges.map(({ relation }) => this.#relation(relation));
-    return scoreEdges(
+  protected override async scoreList(
+    edges: readonly EdgeName[],
+    { unknown = 'error', newNodes }: ScoreOptions,
+  ): Promise<Float32Array> {
+    if (newNodes !== undefined)
+      throw new ValueError(expected('score', 'no new nodes', 'newNodes', newNodes, 'Train with them.'));
+    const scores = new Float32Array(edges.length).fill(Number.NaN);
+    const known = Array.from(edges.keys()).filter((i) => unknown === 'error' || this.#isKnown(edges[i]));
+    const found = await scoreEdges(
       this.run,
-      src,
-      dst,
-      this.#names.relations === null ? null : Int32Array.from(relations as number[]),
+      Int32Array.from(known, (i) => this.#node('head', edges[i].head, 'src')),
+      Int32Array.from(known, (i) => this.#node('tail', edges[i].tail, 'dst')),
+      this.#relations(known.map((i) => edges[i].relation)),
     );
+    for (const [at, i] of known.entries()) scores[i] = found[at];
+    return scores;
   }
 
-  override async rank(
+  protected override async rankList(
     questions: readonly RankQuestion[],
-    options: RankOptions = {},
+    options: RankOptions,
   ): Promise<RankedName[][]> {
-    this.checkOpen('rank');
-    if (this.kind !== 'links') return super.rank(questions, options);
-    checkOptionNames('rank', options, { k: true, includeKnown: true, candidates: true });
-    if (!['seen', 'all', undefined].includes(options.candidates))
-      throw new ValueError(expected('rank', 'seen or all', 'candidates', options.candidates));
-    checkQuestions('rank', questions);
-    checkCount('rank', options);
     const found: RankedName[][] = [];
     for (const question of questions) found.push(await this.#rank(question, options));
     return found;
+  }
+
+  protected override async recommendList(
+    names: readonly Name[],
+    { k = 10, exclude = 'seen', relation, time }: RecommendOptions,
+  ): Promise<RankedName[][]> {
+    if (time !== undefined)
+      throw new ValueError(
+        expected('recommend', 'no time', 'time', time, 'Edges of a graph have none; leave it out.'),
+      );
+    const asked = relation === undefined ? {} : { relation };
+    return this.rankList(
+      names.map((head) => ({ head, ...asked })),
+      { k, includeKnown: exclude === 'none' },
+    );
   }
 
   async #rank(
@@ -138,45 +149,42 @@ export class GraphPredictor extends BasePredictor {
     }));
   }
 
-  override async neighbors(names: readonly Name[], options: NeighborOptions = {}): Promise<RankedName[][]> {
-    this.checkOpen('neighbors');
-    checkOptionNames('neighbors', options, { k: true });
-    checkNames('neighbors', names);
-    const count = checkCount('neighbors', options);
+  protected override async neighborList(
+    names: readonly Name[],
+    { k = 10 }: NeighborOptions,
+  ): Promise<RankedName[][]> {
     const found: RankedName[][] = [];
     for (const name of names) {
       const node = this.#node('neighbors', name);
-      const near = await nearestNodes(this.run, node, { count, skip: (id) => id === node });
+      const near = await nearestNodes(this.run, node, { count: k, skip: (id) => id === node });
       found.push(near.map(({ id, score }) => ({ name: this.#names.nodes.nameOf(id), score })));
     }
     return found;
   }
 
-  override async classify(names: readonly Name[]): Promise<ClassifiedName[]> {
-    this.checkOpen('classify');
-    const { model } = this.run;
-    if (!(model instanceof NodeClassificationModel)) return super.classify(names);
-    checkNames('classify', names);
+  protected override async classifyList(names: readonly Name[]): Promise<ClassifiedName[]> {
     if (names.length === 0) return [];
     const nodes = Int32Array.from(names, (name) => this.#node('name', name));
     const source = await withTestSet(this.run, { nodes });
     const found: ClassifiedName[] = [];
-    await predictNodes(source, model, ({ nodes: ids, classes, logits }) => {
-      const probabilities = scope(() => softmax(logits, 1).dataSync().slice() as Float32Array);
-      const width = logits.shape[1];
-      for (const [i, id] of ids.entries())
-        found.push({
-          name: this.#names.nodes.nameOf(id),
-          class: this.classes[classes[i]] ?? String(classes[i]),
-          probabilities: probabilities.subarray(i * width, (i + 1) * width),
-        });
-    });
+    await predictNodes(
+      source,
+      this.run.model as NodeClassificationModel,
+      ({ nodes: ids, classes, logits }) => {
+        const probabilities = scope(() => softmax(logits, 1).dataSync().slice() as Float32Array);
+        const width = logits.shape[1];
+        for (const [i, id] of ids.entries())
+          found.push({
+            name: this.#names.nodes.nameOf(id),
+            class: this.classes[classes[i]] ?? String(classes[i]),
+            probabilities: probabilities.subarray(i * width, (i + 1) * width),
+          });
+      },
+    );
     return found;
   }
 
-  override async embed(names: readonly Name[]): Promise<Float32Array[]> {
-    this.checkOpen('embed');
-    checkNames('embed', names);
+  protected override async embedList(names: readonly Name[]): Promise<Float32Array[]> {
     const ids = Int32Array.from(names, (name) => this.#node('name', name));
     const { rows, width } = await rowsOf(this.run, ids);
     return names.map((_, i) => rows.slice(i * width, (i + 1) * width));
@@ -191,6 +199,21 @@ export class GraphPredictor extends BasePredictor {
     return findName(this.#names.nodes, {
       ...{ command, raw: String(raw), side, option: `${prefix}${field}`, what: 'an entity' },
     });
+  }
+
+  /** Returns whether the graph has the names of an edge. */
+  #isKnown({ head, tail, relation }: EdgeName): boolean {
+    const { nodes, relations } = this.#names;
+    return (
+      nodes.idOf(String(head), 'src') !== undefined &&
+      nodes.idOf(String(tail), 'dst') !== undefined &&
+      (relation === undefined || relations === null || relations.idOf(String(relation)) !== undefined)
+    );
+  }
+
+  #relations(given: readonly (Name | undefined)[]): Int32Array | null {
+    const ids = given.map((relation) => this.#relation(relation));
+    return this.#names.relations === null ? null : Int32Array.from(ids as number[]);
   }
 
   /** Returns the relation of a question; it may be omitted if the graph has only one. */

@@ -28,9 +28,13 @@ export type {
   Name,
   NamedEvent,
   NeighborOptions,
+  NewEdge,
+  NewNodes,
   NodePredictor,
   Predictor,
   RankedName,
   RankOptions,
   RankQuestion,
+  RecommendOptions,
+  ScoreOptions,
 } from './predictor.js';

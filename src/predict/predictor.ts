@@ -1,20 +1,15 @@
 /**
  * A trained model opened for use: it answers by the users' names. Which questions a model answers depends on its task;
- * `answers` lists them, and any other throws an error that names it.
+ * `answers` lists them, and any other throws an error that names it. One question gets one answer, a list gets a list.
  */
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Metrics } from '../train/index.js';
-import type { RunRecord, TaskKind } from '../train/run/run-record.js';
-import { bestBaseline } from '../train/run/training-advice.js';
-import type { Baseline } from '../train/task.js';
-import { StateError } from '../util/errors.js';
+import type { TaskKind } from '../train/run/run-record.js';
 
 /** A name of a node or a relation; a number stands for its decimal digits. */
 export type Name = string | number;
 
 /** Methods that a predictor may support. */
-export type Ability = 'score' | 'rank' | 'neighbors' | 'classify' | 'embed' | 'append';
+export type Ability = 'score' | 'rank' | 'neighbors' | 'classify' | 'embed' | 'recommend' | 'append';
 
 /** An edge, or an event at a time, by names. Graphs whose edges have no relation take none. */
 export interface EdgeName {
@@ -31,6 +26,15 @@ export interface RankQuestion {
   readonly tail?: Name;
   readonly relation?: Name;
   readonly time?: number | Date;
+}
+
+export interface ScoreOptions {
+  /** `score` (default): as the model compares edges. `probability`: between 0 and 1, from a calibrated model. */
+  readonly unit?: 'score' | 'probability';
+  /** The effect of an unknown name: `error` (default), or `skip`: the score of its edge is NaN. */
+  readonly unknown?: 'error' | 'skip';
+  /** Nodes that the model was not trained with; edges may have them as ends. */
+  readonly newNodes?: NewNodes;
 }
 
 export interface RankOptions {
@@ -50,10 +54,26 @@ export interface NeighborOptions {
   readonly k?: number;
 }
 
+export interface RecommendOptions {
+  /** Maximum number of answers (default 10). */
+  readonly k?: number;
+  /**
+   * `seen`: leave out what the node already has an edge to, the default for links. `none`: leave out nothing, the default
+   * for events, which can happen again.
+   */
+  readonly exclude?: 'seen' | 'none';
+  /** The relation to recommend by; may be left out if the graph has only one. */
+  readonly relation?: Name;
+  /** For events: as the time of a question. */
+  readonly time?: number | Date;
+}
+
 /** An answer with its score. */
 export interface RankedName {
   readonly name: string;
   readonly score: number;
+  /** Probability of the edge, where the model is calibrated. */
+  readonly probability?: number;
   /** Whether the edge is part of the graph; only with `includeKnown`. */
   readonly known?: boolean;
 }
@@ -64,6 +84,19 @@ export interface ClassifiedName {
   /** Probability of each class, in the order of `classes`. */
   readonly probabilities: Float32Array;
 }
+
+/** Nodes that were not in the training graph, in the form that `fitNodes` takes. */
+export interface NewNodes {
+  /** Name and fields of each node, with the names of the training data. Without a node table: `id` and `features`. */
+  readonly nodes: readonly object[];
+  /** Their edges, to the graph and to each other. */
+  readonly edges?: readonly NewEdge[];
+}
+
+/** An edge of a new node. */
+export type NewEdge =
+  | readonly [source: Name, target: Name]
+  | { readonly source: Name; readonly target: Name; readonly relation?: Name };
 
 /** An event by names. */
 export interface NamedEvent {
@@ -84,15 +117,28 @@ export interface Predictor {
   readonly classes: readonly string[];
   /** Metrics at the end of the run, by split, and of the best baseline on the test split (`baseline`); empty before. */
   readonly metrics: Readonly<Record<string, Metrics>>;
-  /** Scores edges: scores of the decoder, or the logit of an event. */
-  score(edges: readonly EdgeName[]): Promise<Float32Array>;
-  /** Returns the most likely other endpoints of edges, for each question. */
+  /** Whether scores can be turned into probabilities. */
+  readonly calibrated: boolean;
+  /** Scores an edge: the decoder's score of its tail as the answer to (head, relation), or the logit of an event. */
+  score(edge: EdgeName, options?: ScoreOptions): Promise<number>;
+  score(edges: readonly EdgeName[], options?: ScoreOptions): Promise<Float32Array>;
+  /** Returns the most likely other endpoints of an edge, best first. */
+  rank(question: RankQuestion, options?: RankOptions): Promise<RankedName[]>;
   rank(questions: readonly RankQuestion[], options?: RankOptions): Promise<RankedName[][]>;
-  /** Returns the nodes whose rows have the highest cosine similarity, for each name. */
+  /** Returns the nodes whose rows have the highest cosine similarity. */
+  neighbors(name: Name, options?: NeighborOptions): Promise<RankedName[]>;
   neighbors(names: readonly Name[], options?: NeighborOptions): Promise<RankedName[][]>;
+  /** Returns the class of a node and the probabilities of all classes. */
+  classify(name: Name): Promise<ClassifiedName>;
   classify(names: readonly Name[]): Promise<ClassifiedName[]>;
-  /** Returns the rows of nodes that the model compares. */
+  /** Classifies nodes that the model was not trained with, from their features and edges. */
+  classify(nodes: NewNodes): Promise<ClassifiedName[]>;
+  /** Returns the row of a node that the model compares. */
+  embed(name: Name): Promise<Float32Array>;
   embed(names: readonly Name[]): Promise<Float32Array[]>;
+  /** Returns the best tails for a node, among what its relation can point at: items for a user, never users. */
+  recommend(name: Name, options?: RecommendOptions): Promise<RankedName[]>;
+  recommend(names: readonly Name[], options?: RecommendOptions): Promise<RankedName[][]>;
   /** Appends events to the stream; later answers take them into account. If one is invalid, none is appended. */
   append(events: readonly NamedEvent[]): Promise<void>;
   /** Releases the model. Further calls have no effect. */
@@ -113,7 +159,8 @@ interface FinalMetrics {
 export type LinkPredictor = Omit<Predictor, 'classify' | 'append' | 'classes' | 'metrics'> & FinalMetrics;
 
 /** A predictor that classifies nodes. */
-export type NodePredictor = Omit<Predictor, 'score' | 'rank' | 'append' | 'metrics'> & FinalMetrics;
+export type NodePredictor = Omit<Predictor, 'score' | 'rank' | 'recommend' | 'append' | 'metrics'> &
+  FinalMetrics;
 
 /** A predictor that scores and ranks future events. */
 export type EventStreamPredictor = Omit<
@@ -121,89 +168,3 @@ export type EventStreamPredictor = Omit<
   'classify' | 'classes' | 'neighbors' | 'embed' | 'metrics'
 > &
   FinalMetrics;
-
-const abilityTexts: Readonly<Record<Ability, string>> = {
-  score: 'score edges',
-  rank: 'rank the ends of edges',
-  neighbors: 'find similar nodes',
-  classify: 'classify nodes',
-  embed: 'return rows of nodes',
-  append: 'append events',
-};
-
-/** Throws on every question; a predictor of a task overrides some of the methods. */
-export abstract class BasePredictor implements Predictor {
-  abstract readonly kind: TaskKind;
-  abstract readonly answers: readonly Ability[];
-  readonly classes: readonly string[] = [];
-  abstract readonly metrics: Readonly<Record<string, Metrics>>;
-
-  #isClosed = false;
-
-  /** Releases what the predictor holds; called once. */
-  protected abstract release(): Promise<void>;
-
-  async close(): Promise<void> {
-    if (this.#isClosed) return;
-    this.#isClosed = true;
-    await this.release();
-  }
-
-  /** Throws if the predictor has been closed. */
-  protected checkOpen(ability: Ability): void {
-    if (this.#isClosed)
-      throw new StateError(`${ability}: expected an open model, got one that was closed. Call close() last.`);
-  }
-
-  async score(_edges: readonly EdgeName[]): Promise<Float32Array> {
-    throw this.#unsupported('score');
-  }
-
-  async rank(_questions: readonly RankQuestion[], _options?: RankOptions): Promise<RankedName[][]> {
-    throw this.#unsupported('rank');
-  }
-
-  async neighbors(_names: readonly Name[], _options?: NeighborOptions): Promise<RankedName[][]> {
-    throw this.#unsupported('neighbors');
-  }
-
-  async classify(_names: readonly Name[]): Promise<ClassifiedName[]> {
-    throw this.#unsupported('classify');
-  }
-
-  async embed(_names: readonly Name[]): Promise<Float32Array[]> {
-    throw this.#unsupported('embed');
-  }
-
-  async append(_events: readonly NamedEvent[]): Promise<void> {
-    throw this.#unsupported('append');
-  }
-
-  #unsupported(ability: Ability): StateError {
-    return new StateError(
-      `${ability}: expected a model that can ${abilityTexts[ability]}, got one of ${this.kind}. It answers ${this.answers.join(', ')}.`,
-    );
-  }
-}
-
-/**
- * Returns metrics by split: those of `done.json`, with the best baseline by the metric `headline`; before the end, the
- * validation of the checkpoint.
- */
-export function readRunMetrics(
-  { directory, record }: { readonly directory: string; readonly record: RunRecord },
-  headline: string,
-): Readonly<Record<string, Metrics>> {
-  const path = join(directory, 'done.json');
-  if (!existsSync(path)) return { validation: record.validation };
-  const { validation, test, baselines } = JSON.parse(readFileSync(path, 'utf8')) as Outcome;
-  const best = bestBaseline(baselines ?? [], headline, false);
-  return { validation, test, ...(best === null ? {} : { baseline: best.metrics }) };
-}
-
-/** The fields of `done.json` that metrics are read from; runs of older versions have no baselines. */
-interface Outcome {
-  readonly validation: Metrics;
-  readonly test: Metrics;
-  readonly baselines?: readonly Baseline[];
-}

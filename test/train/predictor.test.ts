@@ -37,7 +37,7 @@ describe('links', () => {
 
   it('says what it answers, and what it measured', () => {
     expect(model.kind).toBe('links');
-    expect(model.answers).toEqual(['score', 'rank', 'neighbors', 'embed']);
+    expect(model.answers).toEqual(['score', 'rank', 'recommend', 'neighbors', 'embed']);
     expect(model.metrics['test'].mrr).toBeGreaterThan(0.5);
   });
 
@@ -62,6 +62,45 @@ describe('links', () => {
     expect(['3', '2']).not.toContain(head.name);
   });
 
+  it('answers one question with one answer, and a list with a list', async () => {
+    const question = { head: '3', relation: '1' };
+    expect(await model.rank(question, { k: 2 })).toEqual((await model.rank([question], { k: 2 }))[0]);
+    const edge = { ...question, tail: '5' };
+    expect(await model.score(edge)).toBe((await model.score([edge]))[0]);
+    expect(await model.neighbors('0', { k: 2 })).toEqual((await model.neighbors(['0'], { k: 2 }))[0]);
+    expect(await model.embed(0)).toEqual((await model.embed([0]))[0]);
+    const options = { k: 2, relation: '1' };
+    expect(await model.recommend('3', options)).toEqual((await model.recommend(['3'], options))[0]);
+    expect(await model.rank([])).toEqual([]);
+    expect(await model.score([])).toEqual(new Float32Array(0));
+  });
+
+  it('gives NaN for an unknown name if it may skip it', async () => {
+    const edges = [
+      { head: '3', relation: '1', tail: '5' },
+      { head: '3', relation: '1', tail: 'stranger' },
+      { head: '3', relation: 'likes', tail: '5' },
+      { head: '4', relation: '0', tail: '5' },
+    ];
+    const scores = await model.score(edges, { unknown: 'skip' });
+    expect([...scores].map(Number.isNaN)).toEqual([false, true, true, false]);
+    expect([scores[0], scores[3]]).toEqual([...(await model.score([edges[0], edges[3]]))]);
+    await expect(model.score(edges)).rejects.toThrow('for tail, got "stranger"');
+    // Skipping is for unknown names: a missing relation is an incomplete question.
+    await expect(model.score([{ head: '3', tail: '5' }], { unknown: 'skip' })).rejects.toThrow(
+      'expected a relation',
+    );
+  });
+
+  it('recommends what the relation points at, without what is there already', async () => {
+    const found = await model.recommend('3', { relation: '1', k: 20 });
+    const ranked = await model.rank({ head: '3', relation: '1' }, { k: 20 });
+    expect(found).toEqual(ranked);
+    const all = await model.recommend('3', { relation: '1', k: 20, exclude: 'none' });
+    expect(all[0]).toMatchObject({ name: '5', known: true });
+    await expect(model.recommend('3')).rejects.toThrow('There are 2, for example 0, 1.');
+  });
+
   it('finds similar nodes by their rows', async () => {
     const [near] = await model.neighbors(['0'], { k: 3 });
     expect(near).toHaveLength(3);
@@ -73,7 +112,7 @@ describe('links', () => {
   it('refuses by name what it cannot answer', async () => {
     await expect(openModel(7 as unknown as string)).rejects.toThrow('for path, got 7');
     await expect(model.classify(['0'])).rejects.toThrow(
-      'classify: expected a model that can classify nodes, got one of links. It answers score, rank, neighbors, embed.',
+      'classify: expected a model that can classify nodes, got one of links. It answers score, rank, recommend, neighbors, embed.',
     );
     await expect(model.append([])).rejects.toThrow('append: expected a model that can append events');
     await expect(model.rank([{ head: '99', relation: '0' }])).rejects.toThrow(
@@ -88,11 +127,10 @@ describe('links', () => {
 
   it.each<[string, (model: Predictor) => Promise<unknown>, string]>([
     [
-      'no list of questions',
-      (model) => model.rank({ head: '3' } as never),
-      'rank: expected a list for questions, got Object. Pass a list, such as [{ head: "a", relation: "r" }].',
+      'no question',
+      (model) => model.rank(undefined as never),
+      'rank: expected an object for question, got undefined. Pass an object or a list of them, such as [{ head: "a", relation: "r" }].',
     ],
-    ['no questions', (model) => model.rank(undefined as never), 'a list for questions, got undefined'],
     ['a text as a question', (model) => model.rank(['3'] as never), 'an object for questions[0], got "3"'],
     [
       'a list as a name',
@@ -100,16 +138,40 @@ describe('links', () => {
       'the name of a node or relation for questions[0].head',
     ],
     ['a wrong count', (model) => model.rank([], { k: 'x' } as never), 'rank: expected a whole number'],
-    ['no list of edges', (model) => model.score('3' as never), 'score: expected a list for edges, got "3"'],
+    [
+      'a text as an edge',
+      (model) => model.score('3' as never),
+      'score: expected an object for edge, got "3"',
+    ],
+    [
+      'another unit',
+      (model) => model.score([], { unit: 'percent' } as never),
+      'score: expected score or probability for unit, got "percent"',
+    ],
+    [
+      'another reaction to unknown names',
+      (model) => model.score([], { unknown: 'ignore' } as never),
+      'score: expected error or skip for unknown, got "ignore"',
+    ],
+    [
+      'a wrong exclusion',
+      (model) => model.recommend('0', { exclude: 'known' } as never),
+      'recommend: expected seen or none for exclude, got "known"',
+    ],
+    [
+      'a time without events',
+      (model) => model.recommend('0', { relation: '0', time: 5 }),
+      'recommend: expected no time for time, got 5',
+    ],
     [
       'an edge without an end',
       (model) => model.score([{ head: '3' }] as never),
       'for edges[0].tail, got undef',
     ],
     [
-      'a name alone',
-      (model) => model.neighbors('0' as never),
-      'neighbors: expected a list for names, got "0"',
+      'an object as a name',
+      (model) => model.neighbors({ name: '0' } as never),
+      'neighbors: expected the name of a node or relation for name, got Object. Pass a name, or a list',
     ],
     [
       'null',
@@ -158,6 +220,7 @@ describe('nodes', () => {
       expect(probabilities.reduce((sum, p) => sum + p)).toBeCloseTo(1, 5);
       expect(probabilities[1]).toBe(Math.max(...probabilities));
     }
+    expect(await model.classify('22')).toEqual(found[0]);
     await expect(model.score([])).rejects.toThrow('It answers classify, neighbors, embed.');
   });
 });
@@ -169,7 +232,7 @@ describe('events', () => {
     const file = writeTemporalConfig(`${at}.yaml`, 'tgn', `${at}.csv`, at);
     const { directory } = await temporalRun(file, ['train.epoch=1']);
     const model = await open(directory);
-    expect(model.answers).toEqual(['score', 'rank', 'append']);
+    expect(model.answers).toEqual(['score', 'rank', 'recommend', 'append']);
     const [ranked] = await model.rank([{ head: '0' }], { k: 3 });
     expect(ranked).toHaveLength(3);
     const [score] = await model.score([{ head: '0', tail: ranked[0].name }]);
@@ -178,10 +241,34 @@ describe('events', () => {
       "expected a source by its name in the stream's file",
     );
     await expect(model.rank([{ tail: '0' }])).rejects.toThrow('head only for a model of events');
-    await expect(model.rank('0' as never)).rejects.toThrow('rank: expected a list for questions, got "0"');
+    await expect(model.rank('0' as never)).rejects.toThrow('rank: expected an object for question, got "0"');
+    const tails = [ranked[0].name, 'x'];
+    const scores = await model.score(
+      tails.map((tail) => ({ head: '0', tail })),
+      { unknown: 'skip' },
+    );
+    expect([...scores]).toEqual([score, Number.NaN]);
+    await expect(model.score({ head: '0', tail: '0' }, { unit: 'probability' })).rejects.toThrow(
+      'score: expected a calibrated model for unit',
+    );
     await expect(model.append({ head: '0' } as never)).rejects.toThrow('append: expected a list for events');
     await expect(model.append([{ head: '0', tail: '0' }] as never)).rejects.toThrow(
       'append: expected a number or a Date for events[0].time, got undefined',
     );
+  });
+
+  it('recommends destinations; those that the source has met only if asked', async () => {
+    const model = opened.at(-1) as Predictor;
+    const all = await model.recommend('0', { k: 100 });
+    expect(all).toEqual(await model.rank({ head: '0' }, { k: 100 }));
+    const unseen = await model.recommend('0', { k: 100, exclude: 'seen' });
+    expect(unseen.length).toBeGreaterThan(0);
+    expect(unseen.length).toBeLessThan(all.length);
+    expect(all).toEqual(expect.arrayContaining(unseen));
+    // An event adds its destination to what was met.
+    await model.append([{ head: '0', tail: unseen[0].name, time: 1e7, features: [0, 0] }]);
+    const later = await model.recommend('0', { k: 100, exclude: 'seen' });
+    expect(later.map(({ name }) => name)).not.toContain(unseen[0].name);
+    await expect(model.recommend('0', { relation: 'likes' })).rejects.toThrow('no relation for relation');
   });
 });
