@@ -31,18 +31,37 @@ const long = (...files) => [
   ...files.map((file) => `test/full/${file}.test.ts`),
 ];
 
-/**
- * Returns folders of tests whose outcome depends on kernels and threads; messages between workers and GPU results do
- * not, and take long.
- */
-function computing() {
-  const apart = ['test/dist', 'test/gpu', 'test/interop', 'test/full', 'test/pack', 'src/gpu'];
+/** Returns the folders of tests in src and test except those named, as vitest filters. */
+function foldersWithout(...apart) {
   const folders = ['src', 'test'].flatMap((top) =>
     readdirSync(join(root, top), { withFileTypes: true })
-      .filter((entry) => entry.isDirectory())
+      .filter((entry) => entry.isDirectory() && !apart.includes(entry.name))
       .map((entry) => `${top}/${entry.name}/`),
   );
-  return [...folders.filter((folder) => !apart.includes(folder.slice(0, -1))), 'test/smoke.test.ts'];
+  return [...folders, 'test/smoke.test.ts'];
+}
+
+/** Messages between workers and GPU results depend neither on kernels nor on threads, and take long. */
+const otherMachinery = ['dist', 'gpu', 'interop', 'full', 'pack'];
+
+/**
+ * Returns folders of tests whose outcome depends on kernels and threads. Commands, readers of files and documentation are
+ * tested by the default suite, and without the addon.
+ */
+function computing() {
+  const others = [
+    'bench',
+    'browser',
+    'cli',
+    'compat',
+    'data',
+    'docs',
+    'faults',
+    'scripts',
+    'server',
+    'sources',
+  ];
+  return foldersWithout(...otherMachinery, ...others);
 }
 
 /** Returns tests outside test/dist that have more cases in the long suite. */
@@ -159,7 +178,9 @@ export function allPhases() {
     {
       name: 'reference-models',
       about: 'layers, models and training on the TypeScript kernels',
-      args: computing().filter((folder) => !/test\/(ops|kernels|temporal|train)\//.test(folder)),
+      args: foldersWithout(...otherMachinery, 'docs').filter(
+        (folder) => !/test\/(ops|kernels|temporal|train)\//.test(folder),
+      ),
       env: referenceOnly,
     },
     {
