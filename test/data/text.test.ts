@@ -153,17 +153,30 @@ describe('N-Triples', () => {
   });
 
   test.each([
-    ['no end', '<a> <b> <c>', /:2: expected " \." and the end of the line at column 12/],
-    ['a literal as subject', '"a" <b> <c> .', /:2: expected an IRI or a blank node as subject at column 1/],
-    ['a blank node as predicate', '<a> _:b <c> .', /:2: expected an IRI as predicate at column 5/],
-    ['no object', '<a> <b> .', /:2: expected an IRI, blank node or literal at column 9/],
-    ['a blank in an IRI', '<a b> <b> <c> .', /:2: expected an IRI or a blank node/],
-    ['an open literal', '<a> <b> "c .', /:2: expected an IRI, blank node or literal/],
-    ['an unknown escape', '<a> <b> "\\q" .', /:2: expected an IRI, blank node or literal/],
-    ['no datatype', '<a> <b> "c"^^d .', /:2: expected the IRI of a datatype/],
-    ['two statements', '<a> <b> <c> . <d>', /:2: expected " \." and the end/],
+    ['no end', '<u:a> <u:b> <u:c>', /:2: expected " \." and the end of the line at column 18/],
+    [
+      'a literal as subject',
+      '"a" <u:b> <u:c> .',
+      /:2: expected an IRI or a blank node as subject at column 1/,
+    ],
+    ['a blank node as predicate', '<u:a> _:b <u:c> .', /:2: expected an IRI as predicate at column 7/],
+    ['no object', '<u:a> <u:b> .', /:2: expected an IRI, blank node or literal at column 13/],
+    ['a blank in an IRI', '<u:a b> <u:b> <u:c> .', /:2: expected an IRI or a blank node/],
+    ['an open literal', '<u:a> <u:b> "c .', /:2: expected an IRI, blank node or literal/],
+    ['an unknown escape', '<u:a> <u:b> "\\q" .', /:2: expected an IRI, blank node or literal/],
+    ['no datatype', '<u:a> <u:b> "c"^^d .', /:2: expected the IRI of a datatype/],
+    ['a relative IRI', '<u:a> <b> <u:c> .', /:2: expected an absolute IRI at column 7, got "<b> /],
+    ['a relative datatype', '<u:a> <u:b> "1"^^<d> .', /:2: expected an absolute IRI at column 18/],
+    [
+      'an escape that an IRI cannot have',
+      '<u:a> <u:b> <u:\\u0020> .',
+      /:2: expected an absolute IRI at column 13/,
+    ],
+    ['a colon in a blank node', '_:a:b <u:b> <u:c> .', /:2: expected an IRI as predicate at column 4/],
+    ['a colon at the start of a blank node', '_::a <u:b> <u:c> .', /:2: expected an IRI or a blank node/],
+    ['two statements', '<u:a> <u:b> <u:c> . <u:d>', /:2: expected " \." and the end/],
   ])('broken: %s', async (_, line, message) => {
-    const reading = readNTriples(await put(`<a> <b> <c> .\n${line}\n`));
+    const reading = readNTriples(await put(`<u:a> <u:b> <u:c> .\n${line}\n`));
     await expect(reading).rejects.toThrow(FormatError);
     await expect(reading).rejects.toThrow(message);
   });

@@ -172,3 +172,61 @@ describe('tables', () => {
     expect(() => parseArrow(arrow, new Uint8Array(16))).toThrow(/with columns, got none/);
   });
 });
+
+describe('damaged bytes', () => {
+  const column = Float32Array.from({ length: 60 }, (_, i) => i);
+  const table = new arrow.Table({
+    a: arrow.vectorFromArray(column),
+    b: arrow.vectorFromArray([true, ...Array(59).fill(false)]),
+    name: arrow.vectorFromArray(Array.from(column, String)),
+  });
+
+  /** Words of the metadata: offsets, and lengths of vectors. */
+  function* damage(bytes: Uint8Array): Generator<Uint8Array> {
+    for (let at = 0; at + 4 <= bytes.length; at += 4) {
+      for (const value of [0x7fffffff, 0x00ffffff, 64]) {
+        const copy = Uint8Array.from(bytes);
+        new DataView(copy.buffer).setUint32(at, value, true);
+        yield copy;
+      }
+      const flipped = Uint8Array.from(bytes);
+      flipped[at + (at % 3)] ^= 1 << (at % 7);
+      yield flipped;
+    }
+  }
+
+  // Without the check of lengths, one in twenty of these takes hours.
+  it.each(['stream', 'file'] as const)('of a %s are read or rejected in no time', (type) => {
+    const bytes = arrow.tableToIPC(table, type);
+    let rejected = 0;
+    for (const damaged of damage(bytes)) {
+      const start = performance.now();
+      try {
+        parseArrow(arrow, damaged, { columns: ['a', 'b'] });
+      } catch (error) {
+        rejected++;
+        expect((error as { code?: string }).code).toMatch(/^SKEIN_/);
+      }
+      expect(performance.now() - start).toBeLessThan(2000);
+    }
+    expect(rejected).toBeGreaterThan(100);
+  });
+
+  it('cut anywhere are read or rejected', () => {
+    const bytes = arrow.tableToIPC(table, 'file');
+    for (let end = 8; end < bytes.length; end += 24)
+      expect(() => parseArrow(arrow, bytes.subarray(0, end), { columns: ['a'] })).toThrow(/parseArrow/);
+  });
+
+  it('dictionaries and several batches are still read', () => {
+    const words = arrow.vectorFromArray(
+      ['x', 'y', 'x'],
+      new arrow.Dictionary(new arrow.Utf8(), new arrow.Int32()),
+    );
+    const several = new arrow.Table({ n: arrow.vectorFromArray(Int32Array.of(1, 2, 3)), words });
+    for (const type of ['stream', 'file'] as const) {
+      const back = parseArrow(arrow, arrow.tableToIPC(several.concat(several), type), { columns: ['n'] });
+      expect(numbers(back['n'])).toEqual([1, 2, 3, 1, 2, 3]);
+    }
+  });
+});

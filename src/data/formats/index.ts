@@ -10,6 +10,7 @@ export { type OgbOptions, readOgb } from './ogb.js';
 export { parsePickle } from './pickle.js';
 export { PickleArray, PickleCsr, type PickleValue } from './pickle-objects.js';
 export { readPlanetoid } from './planetoid.js';
+export { type RdfFormat, type RdfOptions, readRdf } from './rdf.js';
 export { readNodeData } from './registry.js';
 export { readShchur, type ShchurOptions } from './shchur.js';
 export { readTorch } from './torch-file.js';

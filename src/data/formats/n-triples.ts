@@ -1,17 +1,28 @@
 /**
- * N-Triples (.nt, .nt.gz): one RDF statement per line, terms numbered in order of first appearance.
- * Grammar: W3C "RDF 1.1 N-Triples" (2014), section 7.
+ * N-Triples and N-Quads (.nt, .nq, also .gz): one RDF statement per line.
+ * Grammar: W3C "RDF 1.1 N-Triples" and "RDF 1.1 N-Quads" (2014). As in W3C's test suites, IRIs are absolute and labels of blank
+ * nodes have no colon.
  *
  * Names: IRIs without brackets, blank nodes as `_:label`, literals unescaped, with quotes and `@language` or `^^datatype`, so
- * that equal names are equal terms. IRIs are not resolved and datatypes not interpreted.
+ * that equal names are equal terms. Datatypes are not interpreted; that of plain text is left out.
  */
 import { FormatError } from '../../util/errors.js';
 import { TripleBuilder, type Triples } from '../triples.js';
 import { readLines } from './text-lines.js';
 
+/** Names of subject, predicate and object, and of the graph; '' is the default graph. */
+export type RdfStatement = readonly [subject: string, predicate: string, object: string, graph: string];
+
+const letters =
+  'A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c\u200d\u2070-\u218f\u2c00-\u2fef\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd\u{10000}-\u{effff}_0-9';
+const more = `${letters}\u00b7\u0300-\u036f\u203f\u2040\\-`;
+
 const blank = /[ \t]*/y;
 const iri = /<((?:[^\p{Cc} <>"{}|^`\\]|\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8})*)>/uy;
-const blankNode = /_:[\p{L}\p{N}_:](?:[\p{L}\p{N}_:.·-]*[\p{L}\p{N}_:·-])?/uy;
+const scheme = /^[A-Za-z][A-Za-z0-9+.-]*:/;
+/** Characters that an escape must not bring into an IRI. */
+const forbidden = /[\p{Cc} <>"{}|^`\\]/u;
+const blankNode = new RegExp(`_:[${letters}](?:[${more}.]*[${more}])?`, 'uy');
 const escaped = /\\(?:[tbnrf"'\\]|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8})/y;
 const language = /@[a-zA-Z]+(?:-[a-zA-Z0-9]+)*/y;
 const datatype = /\^\^/y;
@@ -19,10 +30,21 @@ const end = /\.[ \t]*(?:#.*)?$/y;
 
 const escapes: Readonly<Record<string, string>> = { t: '\t', b: '\b', n: '\n', r: '\r', f: '\f' };
 
+/** The datatype of literals without one. */
+export const textDatatype = 'http://www.w3.org/2001/XMLSchema#string';
+
 /** Reads all statements of a file. A line that violates the grammar is an error with file and line. */
 export async function readNTriples(path: string): Promise<Triples> {
   const builder = new TripleBuilder();
+  for await (const statements of readStatementLines(path, false))
+    for (const [subject, predicate, object] of statements) builder.add(subject, predicate, object);
+  return builder.finish();
+}
+
+/** Yields the statements of N-Triples, or with `quads` of N-Quads, some at a time. */
+export async function* readStatementLines(path: string, quads: boolean): AsyncGenerator<RdfStatement[]> {
   for await (const { first, lines } of readLines(path)) {
+    const statements: RdfStatement[] = [];
     for (let i = 0; i < lines.length; i++) {
       const parser = new LineParser(lines[i], path, first + i);
       if (parser.isEmpty()) continue;
@@ -33,11 +55,12 @@ export async function readNTriples(path: string): Promise<Triples> {
         parser.blankNode() ??
         parser.literal() ??
         parser.fail('an IRI, blank node or literal');
+      const graph = quads ? (parser.iri() ?? parser.blankNode() ?? '') : '';
       parser.end();
-      builder.add(subject, predicate, object);
+      statements.push([subject, predicate, object, graph]);
     }
+    yield statements;
   }
-  return builder.finish();
 }
 
 class LineParser {
@@ -64,8 +87,9 @@ class LineParser {
   }
 
   iri(): string | null {
+    const start = this.#at;
     const match = this.#match(iri);
-    return match === null ? null : this.#blankAfter(this.#unescape(match[1]));
+    return match === null ? null : this.#blankAfter(this.#absolute(match[1], start));
   }
 
   blankNode(): string | null {
@@ -79,8 +103,10 @@ class LineParser {
     const text = `"${this.#unescape(this.text.slice(this.#at + 1, close))}"`;
     this.#at = close + 1;
     if (this.#match(datatype) !== null) {
-      const type = this.#match(iri) ?? this.fail('the IRI of a datatype');
-      return this.#blankAfter(`${text}^^${this.#unescape(type[1])}`);
+      const start = this.#at;
+      const match = this.#match(iri) ?? this.fail('the IRI of a datatype');
+      const type = this.#absolute(match[1], start);
+      return this.#blankAfter(type === textDatatype ? text : `${text}^^${type}`);
     }
     // Language tags are case-insensitive.
     return this.#blankAfter(text + (this.#match(language)?.[0].toLowerCase() ?? ''));
@@ -88,6 +114,14 @@ class LineParser {
 
   end(): void {
     if (this.#match(end) === null) this.fail('" ." and the end of the line');
+  }
+
+  /** Returns the IRI of escaped text that starts at `start`; a relative one has no meaning without a base. */
+  #absolute(text: string, start: number): string {
+    const value = this.#unescape(text);
+    if (scheme.test(value) && !forbidden.test(value)) return value;
+    this.#at = start;
+    return this.fail('an absolute IRI');
   }
 
   #match(pattern: RegExp): RegExpExecArray | null {

@@ -11,6 +11,7 @@ import { DTypeError, describe, expected, FormatError, ShapeError, ValueError } f
 import { checkOptionNames } from '../../util/option-names.js';
 import { TensorView } from '../tensor-view.js';
 import { type ViewArray, type ViewDType, viewDTypes } from '../view-dtype.js';
+import { checkArrowBytes } from './arrow-check.js';
 import type { ArrowColumn, ArrowData, ArrowModule, ArrowTable, ArrowType } from './arrow-like.js';
 
 /** Arrow's type ids. */
@@ -72,6 +73,7 @@ export function parseArrow(
   checkOptionNames('parseArrow', options, { columns: true });
   const where = 'parseArrow';
   if (!(bytes instanceof Uint8Array)) throw new ValueError(expected(where, 'a Uint8Array', 'bytes', bytes));
+  checkArrowBytes(bytes);
   let table: ArrowTable;
   try {
     table = arrow.tableFromIPC(bytes as never);
