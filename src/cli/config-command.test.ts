@@ -63,6 +63,15 @@ describe('skein config', () => {
     expect(printed.out).toBe('');
   });
 
+  it('prints the columns of an event file that are given, and reads the file with them', async () => {
+    const path = join(folder, 'messages.csv');
+    writeFileSync(path, 'from,to,when\nana,bo,1\nbo,cy,2\n');
+    expect(await run(['config', path, '--dataset.columns.time=when'])).toBe(0);
+    expect(parse(printed.out)).toMatchObject({ dataset: { path, columns: { time: 'when' } } });
+    expect(await run(['config', path, '--dataset.columns.time=wen'])).toBe(2);
+    expect(printed.err).toMatch(/wen/);
+  });
+
   it('prints the JSON Schema, and says what it needs without it', async () => {
     expect(await run(['config', '--schema'])).toBe(0);
     expect(JSON.parse(printed.out)).toMatchObject({ title: 'Skein configuration' });

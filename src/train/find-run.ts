@@ -7,6 +7,7 @@ import { checkOptionNames } from '../util/option-names.js';
 import type { SkeinConfig } from './config/index.js';
 import { isEventConfig, loadRunConfig, type RunConfig } from './load-run-config.js';
 import { loadPlugins } from './plugins.js';
+import { isOverridden } from './run/data-places.js';
 import { checkRunConfig, RunDirectory } from './run/run-directory.js';
 import { latestCheckpoint, modelFile } from './run/run-record.js';
 import { openDataset } from './tasks/graph/storage/open-dataset.js';
@@ -32,7 +33,12 @@ export interface FoundRun {
   readonly checkpoint: string;
   readonly config: RunConfig;
   readonly warnings: readonly string[];
+  /** Whether an override names the dataset, so that no other place is searched. */
+  readonly isDataGiven: boolean;
 }
+
+/** Keys that name the data of a run. */
+const dataKeys = ['storage.dataset.dataset_dir', 'storage.dataset.name', 'dataset.path', 'dataset.name'];
 
 const configFile = 'full_config.yaml';
 
@@ -58,6 +64,7 @@ export async function findRun(path: string, options: FindRunOptions = {}): Promi
     throw new ValueError(
       expected(command, 'the path of a run, a checkpoint or a configuration file', 'path', path),
     );
+  const isDataGiven = isOverridden(overrides, dataKeys);
   const found = statSync(path, { throwIfNoEntry: false });
   if (found === undefined)
     throw new StateError(
@@ -68,14 +75,14 @@ export async function findRun(path: string, options: FindRunOptions = {}): Promi
     const given = resolve(await folderOf(command, path, config));
     const directory = directoryOf(command, given);
     const checkpoint = await checkpointOf(command, given, directory, best && isEventConfig(config));
-    return { directory, checkpoint, config: adaptConfig(config, options), warnings };
+    return { directory, checkpoint, config: adaptConfig(config, options), warnings, isDataGiven };
   }
   const given = resolve(path);
   const directory = directoryOf(command, given);
   checkRunConfig(join(directory, configFile));
   const { config, warnings } = loadRunConfig(join(directory, configFile), overrides);
   const checkpoint = await checkpointOf(command, given, directory, best && isEventConfig(config));
-  return { directory, checkpoint, config: adaptConfig(config, options), warnings };
+  return { directory, checkpoint, config: adaptConfig(config, options), warnings, isDataGiven };
 }
 
 /** Returns the directory of the run, or checkpoint, of a configuration. */

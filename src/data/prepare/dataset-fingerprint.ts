@@ -10,16 +10,17 @@ import { nodeTypesFile } from './dataset-yaml.js';
 import { textFiles } from './node-text.js';
 import type { PreparedDataset } from './prepared-dataset.js';
 
-const graphFiles = [
+export const graphFiles = [
   ...['nodes/node_mapping.txt', nodeTypesFile, 'edges/relation_mapping.txt'],
   ...['edges/train_edges.bin', 'edges/validation_edges.bin', 'edges/test_edges.bin'],
 ];
-const classFiles = [
+export const classFiles = [
   ...['nodes/label_mapping.txt', 'nodes/labels.bin'],
   ...['nodes/train_nodes.bin', 'nodes/validation_nodes.bin', 'nodes/test_nodes.bin'],
 ];
 const featuresFile = 'nodes/features.bin';
-const featureFiles = [featuresFile, 'nodes/encoding.json'];
+export const featureFiles = [featuresFile, 'nodes/encoding.json'];
+export const weightsFile = 'edges/train_edges_weights.bin';
 
 /** Files of a dataset that are used as well as the graph. */
 export interface DatasetUse {
@@ -41,7 +42,7 @@ export async function datasetFingerprint(
     ...(classes ? classFiles : []),
     ...(features ? featureFiles : []),
     ...(text ? Object.values(textFiles) : []),
-    ...(weights ? ['edges/train_edges_weights.bin'] : []),
+    ...(weights ? [weightsFile] : []),
   ];
   const found: Record<string, string> = {};
   for (const name of names) {

@@ -78,7 +78,7 @@ const ownFiles = [
 ];
 
 /** Folders that a run creates; useless without a checkpoint. */
-const scratch = ['table', 'edges', 'partitions'];
+const scratch = ['table', 'edges', 'partitions', 'dataset'];
 
 export class RunDirectory {
   readonly path: string;

@@ -10,6 +10,7 @@ import { checkEventRecord } from './check-record.js';
 import { evaluationPlan } from './evaluation.js';
 import { eventBaselines } from './event-baseline.js';
 import { type EventState, EventTask } from './event-task.js';
+import { locateStream } from './locate-stream.js';
 import { withPlugin } from './model-kind.js';
 import { type OpenedStream, openStream } from './open-stream.js';
 import type { TemporalRunConfig } from './run-config.js';
@@ -29,7 +30,7 @@ export interface OpenedEventRun extends FoundEventRun {
 
 export async function openEventRun(found: FoundEventRun, command = 'openRun'): Promise<OpenedEventRun> {
   const { checkpoint } = found;
-  const config = withPlugin(command, found.config);
+  const config = withPlugin(command, locateStream(found));
   const stream = await openStream(config);
   const parts = assembleTemporal(config, stream);
   const { metric, metrics } = evaluationPlan(config);

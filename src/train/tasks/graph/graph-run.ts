@@ -5,7 +5,7 @@
 import type { PreparedDataset } from '../../../data/index.js';
 import type { WorkerGroup } from '../../../dist/index.js';
 import { manualSeed } from '../../../tensor/index.js';
-import { ConfigError, markCollective, StateError } from '../../../util/errors.js';
+import { ConfigError, markCollective, StateError, StorageError } from '../../../util/errors.js';
 import { subsamples } from '../../config/check.js';
 import { checkAgainstDataset, factsOf } from '../../config/check-dataset.js';
 import { checkForm } from '../../config/check-form.js';
@@ -34,6 +34,7 @@ import { encodeAllNodes, saveEncodedNodes } from './encoded-nodes.js';
 import { GraphTask } from './graph-task.js';
 import { initializeBatches, initializeModel, type RunSamplers } from './initialize-model.js';
 import type { Model } from './model/model.js';
+import { keepDataset } from './run-dataset.js';
 import { checkIdentity, checkSamplersOfRun, type RunIdentity, runIdentity } from './run-identity.js';
 import { configOfRun, withLimitOf, withSeedOf } from './started-run.js';
 import { checkResources } from './storage/check-resources.js';
@@ -193,7 +194,7 @@ class GraphRun {
         ? {}
         : { adopt: () => adoptCheckpoint(training.resume_from_checkpoint, run.path) }),
       open: (record, timings) => this.#open(tableOf(record), timings),
-      ...(config.storage.export_encoded_nodes ? { finish: (context) => this.#export(context) } : {}),
+      finish: (context) => this.#finish(context),
     };
   }
 
@@ -286,6 +287,27 @@ class GraphRun {
       numClasses: Math.max(0, dataset.stats.num_classes),
       text: dataset.textSizes,
     });
+  }
+
+  async #finish(context: FinishContext): Promise<Readonly<Record<string, unknown>>> {
+    const { config, dataset, group } = this.#parts;
+    if (config.training.save_model) await group.onRoot(() => this.#keepDataset(context, dataset));
+    return config.storage.export_encoded_nodes ? this.#export(context) : {};
+  }
+
+  /** Keeps what answers need in the run. A run without it is complete, so a full disk does not fail it. */
+  async #keepDataset({ task, run, output }: FinishContext, dataset: PreparedDataset): Promise<void> {
+    const { config } = this.#parts;
+    const comparesEmbeddings = task instanceof GraphTask && task.model.comparesEmbeddings;
+    try {
+      const kept = await keepDataset(run.path, dataset, { config, comparesEmbeddings });
+      if (!kept) run.log('info', `the model needs ${dataset.directory}, which is too large for a copy`);
+    } catch (error) {
+      if (!(error instanceof StorageError)) throw error;
+      const line = `no copy of the dataset in the run, which needs ${dataset.directory} to answer: ${error.message}`;
+      output.warn(line);
+      run.log('warn', line);
+    }
   }
 
   async #export({ task, run }: FinishContext): Promise<Readonly<Record<string, unknown>>> {

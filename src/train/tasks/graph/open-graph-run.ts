@@ -13,13 +13,13 @@ import type { BatchSource } from './batch/batch-source.js';
 import { GraphTask } from './graph-task.js';
 import { initializeBatches, initializeModel } from './initialize-model.js';
 import type { Model } from './model/model.js';
+import { openRunDataset } from './run-dataset.js';
 import { checkIdentity, type RunIdentity, runIdentity } from './run-identity.js';
 import { withSeedOf } from './started-run.js';
 import type { GraphStorage } from './storage/graph-storage.js';
 import { initializeStorage } from './storage/initialize-storage.js';
 import { bufferConfig } from './storage/initialize-table.js';
 import { withMemoryBudget } from './storage/memory-budget.js';
-import { openDataset } from './storage/open-dataset.js';
 
 export interface FoundGraphRun extends FoundRun {
   readonly config: SkeinConfig;
@@ -43,7 +43,7 @@ export async function openGraphRun(
 ): Promise<OpenedGraphRun> {
   const found = { ...given, config: withPlugins(given.checkpoint, given.config) };
   const record = await readRecord(found.checkpoint);
-  const dataset = await openDataset(found.config);
+  const dataset = await openRunDataset(found, record);
   checkTask(found.checkpoint, record, found.config);
   const identity = await runIdentity(found.config, dataset);
   checkIdentity(found.checkpoint, record.identity as unknown as RunIdentity, identity, dataset);

@@ -7,6 +7,7 @@
 import type { PreparedDataset } from '../../../data/index.js';
 import {
   type DatasetFingerprint,
+  type DatasetUse,
   datasetFingerprint,
   differingFiles,
 } from '../../../data/prepare/dataset-fingerprint.js';
@@ -69,14 +70,20 @@ export async function runIdentity(
       directions,
       decoder: [decoder.type, olderOptions(decoder.options)],
     }),
-    files: await datasetFingerprint(dataset, {
-      classes: learning_task === 'NODE_CLASSIFICATION',
-      features: encoder.layers.flat().some(({ type }) => type === 'FEATURE'),
-      text: usesText(config),
-      weights: usesEdgeWeights(config),
-    }),
+    files: await datasetFingerprint(dataset, datasetUse(config)),
     ...(config.plugins === undefined ? {} : { plugins: config.plugins }),
     ...(samplers.length === 0 ? {} : { samplers: [...samplers].sort() }),
+  };
+}
+
+/** Returns which files of the dataset a model reads as well as the graph. */
+export function datasetUse(config: SkeinConfig): DatasetUse {
+  const { learning_task, encoder } = config.model;
+  return {
+    classes: learning_task === 'NODE_CLASSIFICATION',
+    features: encoder.layers.flat().some(({ type }) => type === 'FEATURE'),
+    text: usesText(config),
+    weights: usesEdgeWeights(config),
   };
 }
 

@@ -14,9 +14,9 @@ import { StateError } from '../../../util/errors.js';
 import { loadConfig } from '../../config/index.js';
 import { tableFolder, tableOf } from '../../run/adopt-checkpoint.js';
 import { latestCheckpoint, modelFile, readRecord } from '../../run/run-record.js';
+import { openRunDataset } from './run-dataset.js';
 import { checkIdentity, type RunIdentity, runIdentity } from './run-identity.js';
 import { embeddingColumn } from './storage/initialize-table.js';
-import { openDataset } from './storage/open-dataset.js';
 
 /** Tensors of a link prediction model whose rows are relations. */
 const relationTensors = {
@@ -40,7 +40,7 @@ export async function openRunTables(directory: string): Promise<NamedTable[]> {
   const record = await readRecord(folder);
   const table = tableOf(record);
   const { config } = loadConfig(join(run, 'full_config.yaml'), []);
-  const dataset = await openDataset(config);
+  const dataset = await openRunDataset({ directory: run, config, isDataGiven: false }, record);
   checkIdentity(
     folder,
     record.identity as unknown as RunIdentity,
