@@ -15,6 +15,8 @@ export {
   type GINConvOptions,
   GraphConv,
   type GraphConvOptions,
+  LightGCN,
+  type LightGCNOptions,
   RGCNConv,
   type RGCNConvOptions,
   type SAGEAggregator,

@@ -7,6 +7,7 @@ import {
   GCNConv,
   GINConv,
   GraphConv,
+  LightGCN,
   type NodePair,
   RGCNConv,
   SAGEConv,
@@ -106,6 +107,18 @@ addCase<APPNP>({
   name: 'APPNP',
   layer: 'APPNP',
   make: () => new APPNP({ steps: 3, alpha: 0.2 }),
+  run: (layer, graph, x) => layer.forward(graph, tanh(x as Tensor)),
+  width: () => 5,
+  pairs: false,
+  blocks: false,
+  sparse: false,
+  fixedWidth: false,
+});
+
+addCase<LightGCN>({
+  name: 'LightGCN',
+  layer: 'LightGCN',
+  make: () => new LightGCN({ hops: 3 }),
   run: (layer, graph, x) => layer.forward(graph, tanh(x as Tensor)),
   width: () => 5,
   pairs: false,

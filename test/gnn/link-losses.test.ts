@@ -23,6 +23,7 @@ const names: LossName[] = [
   'MSE',
   'SOFTPLUS',
   'SELF_ADVERSARIAL',
+  'BPR',
 ];
 const logistic = ['BCE_AFTER_SIGMOID', 'BCE_WITH_LOGITS', 'SOFTPLUS'] as const;
 
@@ -60,7 +61,7 @@ describe('values of known scores', () => {
 
 describe.each(names)('%s', (name) => {
   it('divides the sum for MEAN', () => {
-    const perEdge = name.endsWith('CE') || name === 'CROSS_ENTROPY' || name === 'SELF_ADVERSARIAL';
+    const perEdge = name.endsWith('CE') || ['CROSS_ENTROPY', 'SELF_ADVERSARIAL', 'BPR'].includes(name);
     const divisor = name === 'RANKING' ? 12 : perEdge ? 6 : 18;
     const [total, mean] = (['SUM', 'MEAN'] as const).map((reduction) =>
       lossFunction(name, { reduction }).forward(positive, negative).item(),
@@ -100,7 +101,8 @@ describe.each(names)('%s', (name) => {
         ]),
         [1, 0],
       );
-    if (['SOFTMAX_CE', 'RANKING', 'SELF_ADVERSARIAL'].includes(name)) expect(call).toThrow(/CROSS_ENTROPY/);
+    if (['SOFTMAX_CE', 'RANKING', 'SELF_ADVERSARIAL', 'BPR'].includes(name))
+      expect(call).toThrow(/CROSS_ENTROPY/);
     else expect(call().item()).toBeGreaterThan(0);
   });
 });
@@ -206,6 +208,35 @@ describe('SELF_ADVERSARIAL', () => {
     const { maskedScore } = loss;
     const masked = negatives.map((row) => [...row, maskedScore]);
     expect(loss.forward(tensor(positives), tensor(masked)).item()).toBeCloseTo(losses[0] + losses[1], 5);
+  });
+});
+
+describe('BPR', () => {
+  const [positives, negatives] = [
+    [0.5, -2],
+    [
+      [0.2, 1.5, -3],
+      [-2.5, -2, 4],
+    ],
+  ];
+  const pair = (p: number, n: number): number => -Math.log(1 / (1 + Math.exp(-(p - n))));
+  const losses = positives.map((p, i) => negatives[i].reduce((sum, n) => sum + pair(p, n), 0) / 3);
+
+  it('is the mean over negatives of −log σ of the difference', () => {
+    const [p, n] = [tensor(positives), tensor(negatives)];
+    expect(lossFunction('BPR').forward(p, n).item()).toBeCloseTo(losses[0] + losses[1], 5);
+    const mean = lossFunction('BPR', { reduction: 'MEAN' }).forward(p, n).item();
+    expect(mean).toBeCloseTo((losses[0] + losses[1]) / 2, 5);
+  });
+
+  it('depends on differences of scores alone, and ignores masked negatives', () => {
+    const loss = lossFunction('BPR');
+    const shifted = [
+      tensor(positives.map((p) => p + 7)),
+      tensor(negatives.map((row) => row.map((n) => n + 7))),
+    ];
+    expect(loss.forward(shifted[0], shifted[1]).item()).toBeCloseTo(losses[0] + losses[1], 4);
+    expect(loss.forward(tensor([0.3]), tensor([[loss.maskedScore]])).item()).toBe(0);
   });
 });
 

@@ -1,5 +1,5 @@
 /** Layers of several steps on a list of blocks, one per step: the rows and gradients of the whole graph. */
-import { APPNP, SGConv } from 'skein/gnn';
+import { APPNP, LightGCN, SGConv } from 'skein/gnn';
 import type { MessageGraph } from 'skein/graph';
 import { LayeredNeighborSampler, NeighborSampler } from 'skein/sample';
 import { gatherRows, manualSeed, rand, type Tensor } from 'skein/tensor';
@@ -19,10 +19,12 @@ const dense = new LayeredNeighborSampler(graph, { layers: fanouts, outgoing: fal
 type Run = (graphs: MessageGraph | readonly MessageGraph[], x: Tensor) => Tensor;
 manualSeed(2);
 const appnp = new APPNP({ steps, alpha: 0.2 }).eval();
+const light = new LightGCN({ hops: steps });
 const narrow = new SGConv(4, 2, { hops: steps, dtype: 'f64' });
 const wide = new SGConv(4, 6, { hops: steps, dtype: 'f64' });
 const layers: Record<string, Run> = {
   APPNP: (graphs, x) => appnp.forward(graphs, x),
+  LightGCN: (graphs, x) => light.forward(graphs, x),
   'SGConv that narrows': (graphs, x) => narrow.forward(graphs, x),
   'SGConv that widens': (graphs, x) => wide.forward(graphs, x),
 };

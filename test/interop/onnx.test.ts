@@ -114,6 +114,7 @@ const cases: Case[] = [
   })),
   { name: 'SGConv', make: () => new gnn.SGConv(features, 5, { hops: 3 }) },
   { name: 'APPNP', make: () => new gnn.APPNP({ steps: 4 }) },
+  { name: 'LightGCN', make: () => new gnn.LightGCN({ hops: 3 }) },
 ];
 
 async function compare({ make, options = {}, edgeDim }: Case, graph: Graph, seed: number): Promise<number> {

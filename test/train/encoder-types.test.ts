@@ -20,7 +20,7 @@ const ring = writeDataset(folder(), {
 });
 
 /** Layers that need a sampler for each of several hops. */
-const hops: Readonly<Record<string, number>> = { SGC: 2, APPNP: 2 };
+const hops: Readonly<Record<string, number>> = { SGC: 2, APPNP: 2, LIGHT_GCN: 2 };
 
 const encoder = (options: object, more: object = {}) => ({
   layers: [
@@ -92,7 +92,7 @@ describe.each(['BATCH', 'LAYER'])('normalisation %s', (norm) => {
   });
 });
 
-describe.each(['SGC', 'APPNP'])('%s goes several hops', (type) => {
+describe.each(['SGC', 'APPNP', 'LIGHT_GCN'])('%s goes several hops', (type) => {
   it('as many hops as on the whole graph', async () => {
     const { batcher, model, table, embeddings, storage } = await setUp(configOf({ type }), folder());
     batcher.setTrainSet();

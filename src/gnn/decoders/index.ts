@@ -1,4 +1,5 @@
 /** Decoders of edges: relation operators, comparators, losses, regularisers. */
+export { BPRLoss } from './bpr-loss.js';
 export {
   Comparator,
   CosineCompare,

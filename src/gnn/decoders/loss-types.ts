@@ -12,6 +12,7 @@ import {
   type Settings,
   type ValuesOf,
 } from '../../util/settings.js';
+import { BPRLoss } from './bpr-loss.js';
 import {
   BCEAfterSigmoidLoss,
   BCEWithLogitsLoss,
@@ -122,6 +123,10 @@ export const lossTypes = [
     forClasses: false,
     make: ({ reduction = 'SUM', offset = 9, temperature = 1, subsampling = false }) =>
       new SelfAdversarialLoss({ reduction, offset, temperature, subsampling }),
+  }),
+  lossType({
+    ...{ name: 'BPR', settings: plainSettings, forClasses: false },
+    make: ({ reduction = 'SUM' }) => new BPRLoss({ reduction }),
   }),
 ] as const;
 

@@ -2,9 +2,19 @@
  * Graph layers as ONNX operations, as their classes in src/gnn/conv compute in evaluation mode. x [Ns, in] → [Nd, out].
  *
  * Features are one tensor: destinations are among the sources. Symmetric normalisation needs the degrees of the whole graph,
- * so GCN, SGC and APPNP are not translated for blocks.
+ * so GCN, SGC, APPNP and LightGCN are not translated for blocks.
  */
-import { APPNP, GATConv, GATv2Conv, GCNConv, GINConv, GraphConv, SAGEConv, SGConv } from '../../gnn/index.js';
+import {
+  APPNP,
+  GATConv,
+  GATv2Conv,
+  GCNConv,
+  GINConv,
+  GraphConv,
+  LightGCN,
+  SAGEConv,
+  SGConv,
+} from '../../gnn/index.js';
 import type { Linear, Module } from '../../nn/index.js';
 import { Tensor } from '../../tensor/index.js';
 import { ValueError } from '../../util/errors.js';
@@ -29,6 +39,7 @@ export function tryTranslateConv(context: OnnxConvInput, layer: Module, x: Value
   if (computesAs(layer, GINConv)) return gin(context, layer, x);
   if (computesAs(layer, GraphConv)) return graphConv(context, layer, x);
   if (computesAs(layer, SGConv)) return sgc(context, layer, x);
+  if (computesAs(layer, LightGCN)) return lightGcn(context, layer, x);
   return computesAs(layer, APPNP) ? appnp(context, layer, x) : null;
 }
 
@@ -81,6 +92,17 @@ function appnp({ g, messages }: OnnxConvInput, layer: APPNP, x: Value): Value {
     z = g.node('Add', [spread, start]);
   }
   return z;
+}
+
+function lightGcn({ g, messages }: OnnxConvInput, layer: LightGCN, x: Value): Value {
+  checkNotBlocks(messages, 'LightGCN');
+  let z = x;
+  let total = x;
+  for (let hop = 0; hop < layer.hops; hop++) {
+    z = messages.propagate(z, false);
+    total = g.node('Add', [total, z]);
+  }
+  return g.node('Mul', [total, g.scalar(1 / (layer.hops + 1))]);
 }
 
 function sage(context: OnnxConvInput, layer: SAGEConv, x: Value): Value {

@@ -126,7 +126,7 @@ const encoder = () =>
     train_neighbor_sampling: field(
       neighborSampling(),
       [],
-      'neighbour sampling in training, one entry per GNN stage; SGC and APPNP take one per hop',
+      'neighbour sampling in training, one entry per GNN stage; SGC, APPNP and LIGHT_GCN take one per hop',
     ),
     eval_neighbor_sampling: field(neighborSampling(), [], {
       doc: 'neighbour sampling in evaluation',

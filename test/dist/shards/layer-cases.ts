@@ -8,6 +8,7 @@ import {
   GINConv,
   GraphConv,
   GraphSAGE,
+  LightGCN,
   RGCNConv,
   SAGEConv,
   SGConv,
@@ -180,6 +181,11 @@ export const layerCases: readonly LayerCase[] = [
     name: 'APPNP',
     make: () => new APPNP({ steps: 2, alpha: 0.2 }),
     run: (layer, [a, b], x) => (layer as APPNP).forward([a.graph, b.graph], x),
+  },
+  {
+    name: 'LightGCN',
+    make: () => new LightGCN({ hops: 2 }),
+    run: (layer, [a, b], x) => (layer as LightGCN).forward([a.graph, b.graph], x),
   },
   {
     name: 'SGConv',
