@@ -28,6 +28,11 @@ export const suites: readonly SuiteEntry[] = [
     about: 'training of a TGN on a stream of events, recent neighbours alone',
     load: async () => (await import('./temporal.js')).temporalSuite,
   },
+  {
+    name: 'predict',
+    about: 'the best of a million rows for questions to a trained model',
+    load: async () => (await import('./predict.js')).predictSuite,
+  },
 ];
 
 export async function loadSuite(name: string): Promise<Suite> {

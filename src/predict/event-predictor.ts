@@ -18,6 +18,7 @@ import type {
   ScoreOptions,
 } from './predictor.js';
 import { readRunMetrics } from './run-metrics.js';
+import { BestScores } from './search/best-scores.js';
 
 export class EventPredictor extends BasePredictor {
   override readonly kind = 'events';
@@ -126,10 +127,12 @@ export class EventPredictor extends BasePredictor {
   #best(source: number, time: number | undefined, count: number, skip: ReadonlySet<number>): RankedName[] {
     const { dstPool, nodes } = this.run.stream.data;
     const scores = this.scorer.score([source], dstPool, time);
-    const order = Array.from(scores.keys())
-      .filter((i) => !skip.has(dstPool[i]))
-      .sort((a, b) => scores[b] - scores[a] || a - b);
-    return order.slice(0, count).map((i) => ({ name: nodes.nameOf(dstPool[i]), score: scores[i] }));
+    const exclude = new Set<number>();
+    if (skip.size > 0) for (const [i, node] of dstPool.entries()) if (skip.has(node)) exclude.add(i);
+    const best = new BestScores([{ count, exclude }]);
+    const places = { first: 0, count: dstPool.length, ids: null, isGathered: false };
+    best.offer({ scores, rowStride: 1, queryStride: 1 }, places);
+    return best.results()[0].map(({ id, score }) => ({ name: nodes.nameOf(dstPool[id]), score }));
   }
 
   /** Returns whether the stream has the nodes of an edge. */

@@ -2,7 +2,6 @@
 import type { NameTable } from '../data/prepare/name-table.js';
 import { scope, softmax } from '../tensor/index.js';
 import type { Metrics, NodeClassificationModel, OpenedGraphRun } from '../train/index.js';
-import { positionIn } from '../train/tasks/links/candidates.js';
 import { expected, ValueError } from '../util/errors.js';
 import { BasePredictor } from './base-predictor.js';
 import { findName } from './find-name.js';
@@ -20,7 +19,7 @@ import type {
   ScoreOptions,
 } from './predictor.js';
 import { readRunMetrics } from './run-metrics.js';
-import { nearestNodes, rowsOf, scoreEdges, topLinks } from './top-nodes.js';
+import { type LinkQuestion, nearestNodes, rowsOf, scoreEdges, topLinks } from './top-nodes.js';
 
 /** How messages name arguments: as fields of questions, or as options of a command. */
 export interface MessageNames {
@@ -33,6 +32,9 @@ interface GraphNames {
   readonly relations: NameTable | null;
   readonly classes: readonly string[];
 }
+
+/** A question for an end of edges, by ids. */
+type AskedEnd = Pick<LinkQuestion, 'node' | 'relation' | 'want'>;
 
 export class GraphPredictor extends BasePredictor {
   readonly run: OpenedGraphRun;
@@ -102,9 +104,10 @@ export class GraphPredictor extends BasePredictor {
     questions: readonly RankQuestion[],
     options: RankOptions,
   ): Promise<RankedName[][]> {
-    const found: RankedName[][] = [];
-    for (const question of questions) found.push(await this.#rank(question, options));
-    return found;
+    return this.#rank(
+      questions.map((question) => this.#ask(question)),
+      options,
+    );
   }
 
   protected override async recommendList(
@@ -115,51 +118,54 @@ export class GraphPredictor extends BasePredictor {
       throw new ValueError(
         expected('recommend', 'no time', 'time', time, 'Edges of a graph have none; leave it out.'),
       );
-    const asked = relation === undefined ? {} : { relation };
-    return this.rankList(
-      names.map((head) => ({ head, ...asked })),
+    const by = this.#relation(relation);
+    return this.#rank(
+      names.map((name) => ({ node: this.#node('name', name, 'src'), relation: by, want: 'tail' })),
       { k, includeKnown: exclude === 'none' },
     );
   }
 
-  async #rank(
-    question: RankQuestion,
-    { k = 10, includeKnown = false, candidates = 'seen' }: RankOptions,
-  ): Promise<RankedName[]> {
-    const { head, tail } = question;
+  /** Returns a question by ids. */
+  #ask({ head, tail, relation }: RankQuestion): AskedEnd {
     if ((head === undefined) === (tail === undefined))
       throw new ValueError(
         `${this.#messageNames.command}: expected either head or tail in a question, got ${head === undefined ? 'neither' : 'both'}. Leave out the end to predict.`,
       );
-    const want = head === undefined ? 'head' : 'tail';
-    const node =
-      want === 'tail' ? this.#node('head', head as Name, 'src') : this.#node('tail', tail as Name, 'dst');
-    const relation = this.#relation(question.relation);
-    const known = await this.#knownEnds(node, relation, want);
-    const among = candidates === 'all' ? null : (await this.run.storage.candidates()).of(relation ?? 0, want);
-    const skip = (id: number): boolean => {
-      if (known.has(id)) return !includeKnown;
-      if (id === node && !includeKnown) return true;
-      return among !== null && positionIn(among, id) < 0;
+    return {
+      node: tail === undefined ? this.#node('head', head as Name, 'src') : this.#node('tail', tail, 'dst'),
+      relation: this.#relation(relation),
+      want: tail === undefined ? 'tail' : 'head',
     };
-    const best = await topLinks(this.run, { node, relation, want, count: k, skip });
-    return best.map(({ id, score }) => ({
-      ...{ name: this.#names.nodes.nameOf(id), score },
-      ...(includeKnown ? { known: known.has(id) } : {}),
-    }));
+  }
+
+  async #rank(
+    questions: readonly AskedEnd[],
+    { k = 10, includeKnown = false, candidates = 'seen' }: RankOptions,
+  ): Promise<RankedName[][]> {
+    const known = await this.#knownEnds(questions);
+    const seen = candidates === 'all' ? null : await this.run.storage.candidates();
+    const best = await topLinks(
+      this.run,
+      questions.map(({ node, relation, want }, i) => ({
+        ...{ node, relation, want, count: k, among: seen?.of(relation ?? 0, want) ?? null },
+        ...(includeKnown ? {} : { exclude: known[i].add(node) }),
+      })),
+    );
+    return best.map((nodes, i) =>
+      nodes.map(({ id, score }) => ({
+        ...{ name: this.#names.nodes.nameOf(id), score },
+        ...(includeKnown ? { known: known[i].has(id) } : {}),
+      })),
+    );
   }
 
   protected override async neighborList(
     names: readonly Name[],
     { k = 10 }: NeighborOptions,
   ): Promise<RankedName[][]> {
-    const found: RankedName[][] = [];
-    for (const name of names) {
-      const node = this.#node('neighbors', name);
-      const near = await nearestNodes(this.run, node, { count: k, skip: (id) => id === node });
-      found.push(near.map(({ id, score }) => ({ name: this.#names.nodes.nameOf(id), score })));
-    }
-    return found;
+    const nodes = Int32Array.from(names, (name) => this.#node('neighbors', name));
+    const near = await nearestNodes(this.run, nodes, k);
+    return near.map((found) => found.map(({ id, score }) => ({ name: this.#names.nodes.nameOf(id), score })));
   }
 
   protected override async classifyList(names: readonly Name[]): Promise<ClassifiedName[]> {
@@ -240,11 +246,17 @@ export class GraphPredictor extends BasePredictor {
     );
   }
 
-  /** Returns the other endpoints of true edges, of all splits. */
-  async #knownEnds(node: number, relation: number | null, want: 'head' | 'tail'): Promise<Set<number>> {
-    const relations = relation === null ? null : Int32Array.of(relation);
-    const own = Int32Array.of(node);
+  /** Returns the other endpoints of true edges, of all splits, for each question. */
+  async #knownEnds(questions: readonly AskedEnd[]): Promise<Set<number>[]> {
+    const own = Int32Array.from(questions, ({ node }) => node);
+    const relations =
+      this.#names.relations === null
+        ? null
+        : Int32Array.from(questions, ({ relation }) => relation as number);
     const { destinations, sources } = await this.run.storage.trueEnds({ src: own, dst: own, relations });
-    return new Set((want === 'tail' ? destinations : sources).ids);
+    return questions.map(({ want }, i) => {
+      const { ids, offsets } = want === 'tail' ? destinations : sources;
+      return new Set(ids.subarray(offsets[i], offsets[i + 1]));
+    });
   }
 }

@@ -1,85 +1,106 @@
 /**
- * Finds the best nodes for a question, over all nodes in tiles: the most likely other endpoints of edges, and the nodes
- * with the most similar rows. Only one tile and the answers are held in memory.
+ * The best nodes for questions, over all nodes or candidates: the most likely other endpoints of edges, and the nodes with
+ * the most similar rows. Questions with the same candidates are scored together, in one pass over the table.
  */
-import type { Tile } from '../storage/trained-rows.js';
-import { fromTypedArray, gatherRows, noGrad, scope, type Tensor } from '../tensor/index.js';
+import { CosineCompare, type EdgeDecoder } from '../gnn/index.js';
+import { kernels, scoreCode } from '../native/index.js';
+import { fromTypedArray, noGrad, scope } from '../tensor/index.js';
 import { LinkPredictionModel, type OpenedGraphRun } from '../train/index.js';
 import { rowsForReading } from '../train/tasks/graph/encoded-nodes.js';
+import type { GraphStorage } from '../train/tasks/graph/storage/graph-storage.js';
 import { checkInteger, StateError } from '../util/errors.js';
 import { invocation } from '../util/invocation.js';
-import { checkOptionNames } from '../util/option-names.js';
+import type { BestOptions, ScoredNode } from './search/best-scores.js';
+import {
+  type BlockScorer,
+  comparatorScorer,
+  kernelScorer,
+  pairScorer,
+  type QueryRows,
+} from './search/block-scorer.js';
+import { isCustomDecoder, scorePairs } from './search/score-pairs.js';
+import { type Search, searchRows } from './search/search-rows.js';
 
-export interface ScoredNode {
-  readonly id: number;
-  readonly score: number;
-}
+export type { ScoredNode } from './search/best-scores.js';
 
-export interface TopOptions {
-  readonly count: number;
-  /** Whether to exclude a node. */
-  readonly skip?: (id: number) => boolean;
-}
-
-export interface LinkQuestion extends TopOptions {
+export interface LinkQuestion extends BestOptions {
   /** The known endpoint. */
   readonly node: number;
   /** null if edges have no relation. */
   readonly relation: number | null;
   /** The endpoint to predict. */
   readonly want: 'tail' | 'head';
+  /** Candidates, ascending; null (default) for all nodes. Questions with the same array are answered together. */
+  readonly among?: Int32Array | null;
 }
 
-/** Number of rows that are scored at a time. */
-const blockRows = 8192;
+/** Questions that are scored together: more would not be faster, and need more memory. */
+const questionsAtOnce = 64;
 
-/** Returns the most likely other endpoints of edges from (want tail) or to (want head) a node. */
-export async function topLinks(run: OpenedGraphRun, question: LinkQuestion): Promise<ScoredNode[]> {
-  const { storage } = run;
-  const model = requireLinkModel(run);
-  const best = new BestScores(question);
-  await rowsForReading(run);
-  const { rows, width } = await storage.readEncoded(Int32Array.of(question.node));
-  const score = makeScorer(model, fromTypedArray(rows, [1, width]), question);
-  for await (const tile of storage.tiles())
-    for (const { start, values } of blocks(tile, width)) {
-      const scores = noGrad(() => scope(() => score(values).dataSync() as Float32Array));
-      best.offerAll(start, scores);
-    }
-  return best.results();
+/** Returns the most likely other endpoints of edges from (want tail) or to (want head) a node, for each question. */
+export async function topLinks(
+  run: OpenedGraphRun,
+  questions: readonly LinkQuestion[],
+): Promise<ScoredNode[][]> {
+  const { decoder } = requireLinkModel(run);
+  for (const { count } of questions) checkInteger('topLinks', 'count', count, 1);
+  const ends = await rowsOf(
+    run,
+    Int32Array.from(questions, ({ node }) => node),
+  );
+  const scale = decoder.comparator instanceof CosineCompare ? await inverseNorms(run.storage) : null;
+  const groups = groupQuestions(questions);
+  const searches = groups.map(
+    (group): Search => ({
+      scorer: linkScorer(
+        decoder,
+        group.map((i) => questions[i]),
+        gatherRows(ends, group),
+      ),
+      queries: group.map((i) => questions[i]),
+      among: questions[group[0]].among ?? null,
+      scale,
+    }),
+  );
+  const found = await searchRows(run.storage.tiles(), ends.width, searches);
+  return inOrder(questions.length, groups, found);
 }
 
-/** Returns the nodes whose rows have the highest cosine similarity with a node's. */
+/** Returns, for each node, the nodes whose rows have the highest cosine similarity with its own. */
 export async function nearestNodes(
   run: OpenedGraphRun,
-  node: number,
-  options: TopOptions,
-): Promise<ScoredNode[]> {
-  checkOptionNames('nearestNodes', options, { count: true, skip: true });
-  const best = new BestScores(options);
-  await rowsForReading(run);
-  const { rows: own, width } = await run.storage.readEncoded(Int32Array.of(node));
-  const length = Math.hypot(...own);
-  for await (const { start, count, rows } of run.storage.tiles()) {
-    for (let i = 0; i < count; i++) {
-      let [dot, squares] = [0, 0];
-      for (let j = 0, at = i * width; j < width; j++, at++) {
-        dot += own[j] * rows[at];
-        squares += rows[at] * rows[at];
-      }
-      best.offer(start + i, dot / Math.max(Math.sqrt(squares) * length, 1e-12));
-    }
-  }
-  return best.results();
+  nodes: Int32Array,
+  count: number,
+): Promise<ScoredNode[][]> {
+  checkInteger('nearestNodes', 'count', count, 1);
+  const { rows, width } = await rowsOf(run, nodes);
+  const scale = await inverseNorms(run.storage);
+  const own = normalized(rows, width);
+  const groups = cut(Array.from(nodes.keys()));
+  const searches = groups.map(
+    (group): Search => ({
+      scorer: kernelScorer('dot', {
+        rows: own.subarray(group[0] * width, (group[0] + group.length) * width),
+        count: group.length,
+        width,
+      }),
+      queries: group.map((i) => ({ count, exclude: new Set([nodes[i]]) })),
+      among: null,
+      scale,
+    }),
+  );
+  return inOrder(nodes.length, groups, await searchRows(run.storage.tiles(), width, searches));
 }
 
 /** Returns the rows of nodes that the model compares. */
-export async function rowsOf(
-  run: OpenedGraphRun,
-  ids: Int32Array,
-): Promise<{ readonly rows: Float32Array; readonly width: number }> {
+export async function rowsOf(run: OpenedGraphRun, ids: Int32Array): Promise<NodeRows> {
   await rowsForReading(run);
   return run.storage.readEncoded(ids);
+}
+
+interface NodeRows {
+  readonly rows: Float32Array;
+  readonly width: number;
 }
 
 /** Scores edges, each as a prediction of its destination. */
@@ -94,8 +115,8 @@ export async function scoreEdges(
   return noGrad(() =>
     scope(() => {
       const [heads, tails] = ends.map(({ rows, width }) => fromTypedArray(rows, [src.length, width]));
-      const [forward] = decoder.sides({ src: heads, dst: tails, relations, rows: tails });
-      return Float32Array.from(decoder.comparator.pairs(forward.query, forward.target).dataSync());
+      const input = { src: heads, dst: tails, relations, rows: tails };
+      return Float32Array.from(scorePairs(decoder, input).dataSync());
     }),
   );
 }
@@ -107,71 +128,91 @@ function requireLinkModel({ model }: OpenedGraphRun): LinkPredictionModel {
   );
 }
 
-/** Returns a function that scores a block of rows [n, d] as the other endpoint. */
-function makeScorer(
-  { decoder }: LinkPredictionModel,
-  own: Tensor,
-  { want, relation }: LinkQuestion,
-): (rows: Tensor) => Tensor {
-  const relationOf = (count: number): Int32Array | null =>
-    relation === null ? null : new Int32Array(count).fill(relation);
-  const side = noGrad(() => decoder.sides({ src: own, dst: own, relations: relationOf(1), rows: own })).find(
-    ({ direction }) => direction === (want === 'tail' ? 'rhs' : 'lhs'),
+/** Returns the positions of questions with the same candidates and direction, some at a time. */
+function groupQuestions(questions: readonly LinkQuestion[]): number[][] {
+  const groups = new Map<Int32Array | null, Record<'tail' | 'head', number[]>>();
+  for (const [i, { among = null, want }] of questions.entries()) {
+    const group = groups.get(among) ?? { tail: [], head: [] };
+    groups.set(among, group);
+    group[want].push(i);
+  }
+  return [...groups.values()].flatMap(({ tail, head }) => [...cut(tail), ...cut(head)]);
+}
+
+function cut(positions: readonly number[]): number[][] {
+  const groups: number[][] = [];
+  for (let i = 0; i < positions.length; i += questionsAtOnce)
+    groups.push(positions.slice(i, i + questionsAtOnce));
+  return groups;
+}
+
+function inOrder(count: number, groups: readonly number[][], found: ScoredNode[][][]): ScoredNode[][] {
+  const results = new Array<ScoredNode[]>(count);
+  for (const [g, group] of groups.entries()) for (const [i, at] of group.entries()) results[at] = found[g][i];
+  return results;
+}
+
+function gatherRows({ rows, width }: NodeRows, positions: readonly number[]): QueryRows {
+  const gathered = new Float32Array(positions.length * width);
+  for (const [i, at] of positions.entries())
+    gathered.set(rows.subarray(at * width, (at + 1) * width), i * width);
+  return { rows: gathered, count: positions.length, width };
+}
+
+/** Returns the scorer of questions in one direction, with the rows of their known ends. */
+function linkScorer(decoder: EdgeDecoder, questions: readonly LinkQuestion[], own: QueryRows): BlockScorer {
+  const { want, relation } = questions[0];
+  const relations =
+    relation === null ? null : Int32Array.from(questions, (question) => question.relation as number);
+  // Without a query for sources, a source is predicted by scoring its edge forwards.
+  if (isCustomDecoder(decoder) || (want === 'head' && !decoder.bothDirections))
+    return pairScorer(decoder, { own, relations, want });
+  const query = noGrad(() =>
+    scope(() => {
+      const ends = fromTypedArray(own.rows, [own.count, own.width]);
+      return Float32Array.from(decoder.query(ends, relations, want === 'tail' ? 'rhs' : 'lhs').dataSync());
+    }),
   );
-  if (side !== undefined)
-    return (rows) => decoder.comparator.chunks(side.query, rows, upTo(rows.shape[0]), 1);
-  // Without inverse relations a source is predicted by scoring its edge forwards.
-  return (rows) => {
-    const count = rows.shape[0];
-    const dst = gatherRows(own, new Int32Array(count));
-    const [forward] = decoder.sides({ src: rows, dst, relations: relationOf(count), rows });
-    return decoder.comparator.pairs(forward.query, forward.target);
-  };
+  const { comparison } = decoder.comparator;
+  const asked = { ...own, rows: query };
+  if (comparison === null) return comparatorScorer(decoder, asked);
+  if (comparison !== 'cosine') return kernelScorer(comparison, asked);
+  return kernelScorer('dot', { ...asked, rows: normalized(query, own.width) });
 }
 
-function* blocks({ start, count, rows }: Tile, width: number): Generator<{ start: number; values: Tensor }> {
-  for (let first = 0; first < count; first += blockRows) {
-    const size = Math.min(blockRows, count - first);
-    const values = fromTypedArray(rows.slice(first * width, (first + size) * width), [size, width]);
-    yield { start: start + first, values };
-    values.dispose();
+/** Lengths of rows, as factors of scores, by the storage of an opened run, whose rows do not change. */
+const normsOf = new WeakMap<GraphStorage, Promise<Float32Array>>();
+
+/** Returns 1 / length of every row, 0 for rows of zeros. */
+function inverseNorms(storage: GraphStorage): Promise<Float32Array> {
+  let norms = normsOf.get(storage);
+  if (norms === undefined) {
+    norms = readInverseNorms(storage).catch((error: unknown) => {
+      // A table that could not be read is read again at the next question.
+      normsOf.delete(storage);
+      throw error;
+    });
+    normsOf.set(storage, norms);
   }
+  return norms;
 }
 
-function upTo(count: number): Int32Array {
-  return Int32Array.from({ length: count }, (_, i) => i);
+async function readInverseNorms(storage: GraphStorage): Promise<Float32Array> {
+  const norms = new Float32Array(storage.numNodes);
+  for await (const { start, count, rows } of storage.tiles())
+    norms.set(inverseLengths(rows, rows.length / Math.max(count, 1)).subarray(0, count), start);
+  return norms;
 }
 
-/** Keeps the highest scores so far, best first; the lower id among equals. */
-class BestScores {
-  readonly #count: number;
-  readonly #skip: (id: number) => boolean;
-  readonly #held: ScoredNode[] = [];
+function inverseLengths(rows: Float32Array, width: number): Float32Array {
+  const count = rows.length / width;
+  const lengths = new Float32Array(count);
+  kernels().pairScores(scoreCode.dot, rows, rows, lengths, count, width);
+  for (let i = 0; i < count; i++) lengths[i] = lengths[i] > 0 ? 1 / Math.sqrt(lengths[i]) : 0;
+  return lengths;
+}
 
-  constructor({ count, skip = () => false }: TopOptions) {
-    this.#count = checkInteger('topLinks', 'count', count, 1);
-    this.#skip = skip;
-  }
-
-  offerAll(start: number, scores: Float32Array): void {
-    for (let i = 0; i < scores.length; i++) this.offer(start + i, scores[i]);
-  }
-
-  offer(id: number, score: number): void {
-    const held = this.#held;
-    const full = held.length === this.#count;
-    if (Number.isNaN(score) || (full && score <= held[held.length - 1].score) || this.#skip(id)) return;
-    let [low, high] = [0, held.length];
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (held[middle].score >= score) low = middle + 1;
-      else high = middle;
-    }
-    held.splice(low, 0, { id, score });
-    if (held.length > this.#count) held.pop();
-  }
-
-  results(): ScoredNode[] {
-    return this.#held;
-  }
+function normalized(rows: Float32Array, width: number): Float32Array {
+  const lengths = inverseLengths(rows, width);
+  return rows.map((x, i) => x * lengths[Math.floor(i / width)]);
 }

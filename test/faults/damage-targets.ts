@@ -49,7 +49,7 @@ async function evaluate(kind: Kind, directory: string): Promise<unknown> {
     }
     const metrics = await run.task.evaluate('test');
     const question = { node: 1, relation: 0, want: 'tail', count: 3 } as const;
-    return { metrics, answers: kind.startsWith('links') ? await topLinks(run, question) : null };
+    return { metrics, answers: kind.startsWith('links') ? (await topLinks(run, [question]))[0] : null };
   } finally {
     await run.close();
   }

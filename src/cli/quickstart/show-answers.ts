@@ -22,7 +22,7 @@ export async function showNeighbours(run: OpenedGraphRun, name: string, output: 
   const names = await run.dataset.nodeNames();
   const node = names.idOf(name);
   if (node === undefined) return;
-  const near = await nearestNodes(run, node, { count: 6, skip: (id) => id === node });
+  const [near] = await nearestNodes(run, Int32Array.of(node), 6);
   const found = near.map(({ id, score }) => ({ name: names.nameOf(id), score }));
   const glosses = await readGlosses(run.dataset.directory, new Set(found.map((one) => one.name)));
   output.text(`\nNearest to ${name}:`);
@@ -92,8 +92,8 @@ async function answer(
   const index = await run.storage.filterIndex();
   const others = new Set(index.lists(Int32Array.of(head), Int32Array.of(relation), true).ids);
   others.delete(tail);
-  const skip = (id: number): boolean => id === head || others.has(id);
-  const top = await topLinks(run, { node: head, relation, want: 'tail', count: depth, skip });
+  const asked = { node: head, relation, want: 'tail', count: depth, exclude: others.add(head) } as const;
+  const [top] = await topLinks(run, [asked]);
   return { head, tail, top, rank: top.findIndex(({ id }) => id === tail) + 1 };
 }
 
