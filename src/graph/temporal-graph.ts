@@ -211,6 +211,12 @@ export class TemporalGraph {
     return this.#take(ordered, firstId, false);
   }
 
+  /** Makes the numbers below `numNodes` nodes, the new ones without events. */
+  addNodes(numNodes: number): void {
+    checkInteger(`${name}.addNodes`, 'numNodes', numNodes, this.#numNodes, maxEvents);
+    this.#setNodes(numNodes);
+  }
+
   /** Releases all buffered events. */
   flush(): Appended {
     return this.#release(Infinity);

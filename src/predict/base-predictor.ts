@@ -19,6 +19,8 @@ import {
 } from './check-questions.js';
 import type {
   Ability,
+  AppendOptions,
+  AppendResult,
   ClassifiedName,
   EdgeName,
   Name,
@@ -145,10 +147,11 @@ export abstract class BasePredictor implements Predictor {
     return isList(given) ? found : found[0];
   }
 
-  async append(events: readonly NamedEvent[]): Promise<void> {
+  async append(events: readonly NamedEvent[], options: AppendOptions = {}): Promise<AppendResult> {
     this.#check('append');
+    checkOptionNames('append', options, { source: true, requestId: true });
     checkNamedEvents('append', events);
-    await this.appendList(events);
+    return this.appendList(events, options);
   }
 
   async close(): Promise<void> {
@@ -192,7 +195,7 @@ export abstract class BasePredictor implements Predictor {
     throw this.#unsupported('recommend');
   }
 
-  protected appendList(_events: readonly NamedEvent[]): Promise<void> {
+  protected appendList(_events: readonly NamedEvent[], _options: AppendOptions): Promise<AppendResult> {
     throw this.#unsupported('append');
   }
 

@@ -6,8 +6,11 @@ import { type Metrics, type OpenedEventRun, onlineScorer } from '../train/index.
 import { expected, ValueError } from '../util/errors.js';
 import { BasePredictor } from './base-predictor.js';
 import { timeNumber } from './check-questions.js';
+import { EventColumnMaker } from './event-columns.js';
 import type {
   Ability,
+  AppendOptions,
+  AppendResult,
   EdgeName,
   Name,
   NamedEvent,
@@ -26,12 +29,14 @@ export class EventPredictor extends BasePredictor {
   override readonly metrics: Readonly<Record<string, Metrics>>;
   readonly run: OpenedEventRun;
   readonly scorer: OnlineScorer;
+  protected readonly columns: EventColumnMaker;
 
   /** The run must be finished. */
-  constructor(run: OpenedEventRun, command = 'predict') {
+  constructor(run: OpenedEventRun, scorer = onlineScorer(run, 'predict')) {
     super();
     this.run = run;
-    this.scorer = onlineScorer(run, command);
+    this.scorer = scorer;
+    this.columns = new EventColumnMaker(run);
     this.metrics = readRunMetrics(run, run.task.headline);
   }
 
@@ -53,7 +58,7 @@ export class EventPredictor extends BasePredictor {
     const src = asked.map(({ head }) => this.#node('head', head, 'src'));
     const dst = asked.map(({ tail }) => this.#node('tail', tail, 'dst'));
     const times = asked.map(({ time }) => (time === undefined ? undefined : timeNumber(time)));
-    this.scorer.advance();
+    this.refresh();
     const timed = times.filter((time) => time !== undefined);
     if (timed.length > 0 && timed.length < times.length)
       throw new ValueError(
@@ -83,7 +88,7 @@ export class EventPredictor extends BasePredictor {
       source: this.#node('head', head as Name, 'src'),
       time: time === undefined ? undefined : timeNumber(time),
     }));
-    this.scorer.advance();
+    this.refresh();
     return asked.map(({ source, time }) => this.#best(source, time, k, new Set()));
   }
 
@@ -98,7 +103,7 @@ export class EventPredictor extends BasePredictor {
       );
     const sources = names.map((name) => this.#node('name', name, 'src'));
     const at = time === undefined ? undefined : timeNumber(time);
-    this.scorer.advance();
+    this.refresh();
     const met = new Map(sources.map((source) => [source, new Set<number>()]));
     if (exclude === 'seen') {
       const { src, dst } = this.scorer.graph;
@@ -107,16 +112,28 @@ export class EventPredictor extends BasePredictor {
     return sources.map((source) => this.#best(source, at, k, met.get(source) as Set<number>));
   }
 
-  protected override async appendList(events: readonly NamedEvent[]): Promise<void> {
-    const features = this.#features(events);
-    const types = this.#types(events);
+  protected override async appendList(
+    events: readonly NamedEvent[],
+    options: AppendOptions,
+  ): Promise<AppendResult> {
+    const [option] = Object.keys(options);
+    if (option !== undefined)
+      throw new ValueError(
+        `append: expected no options for a stream without a log, got ${option}. Open the model with openStream.`,
+      );
+    for (const [i, event] of events.entries()) this.columns.check(`events[${i}]`, event);
     this.scorer.append({
       src: Int32Array.from(events, ({ head }) => this.#node('head', head, 'src')),
       dst: Int32Array.from(events, ({ tail }) => this.#node('tail', tail, 'dst')),
       time: Float64Array.from(events, ({ time }) => timeNumber(time)),
-      ...(features === null ? {} : { features }),
-      ...(types === null ? {} : { types }),
+      ...this.columns.columns(events),
     });
+    return { outcomes: events.map(() => 'accepted'), newNodes: 0 };
+  }
+
+  /** Brings the state up to date before an answer. */
+  protected refresh(): void {
+    this.scorer.advance();
   }
 
   protected override release(): Promise<void> {
@@ -141,40 +158,11 @@ export class EventPredictor extends BasePredictor {
     return nodes.idOf(String(head), 'src') !== undefined && nodes.idOf(String(tail), 'dst') !== undefined;
   }
 
-  #features(events: readonly NamedEvent[]): Float32Array | null {
-    const { featureWidth } = this.run.stream.data;
-    const wrong = events.findIndex(({ features = [] }) => features.length !== featureWidth);
-    if (wrong >= 0)
-      throw new ValueError(
-        expected(
-          'append',
-          `${featureWidth} numbers`,
-          `events[${wrong}].features`,
-          events[wrong].features ?? [],
-        ),
-      );
-    return featureWidth === 0 ? null : Float32Array.from(events.flatMap(({ features = [] }) => features));
-  }
-
-  /** Returns type ids in a stream whose events have types. A model that does not use types takes any. */
-  #types(events: readonly NamedEvent[]): Int32Array | null {
-    const { stream, config } = this.run;
-    if (stream.data.events.types === undefined) return null;
-    const names = stream.data.typeNames ?? [];
-    return Int32Array.from(events, ({ type }, i) => {
-      const id = type === undefined && !config.dataset.types_as_features ? 0 : names.indexOf(type ?? '');
-      if (id >= 0) return id;
-      throw new ValueError(expected('append', `one of ${names.join(', ')}`, `events[${i}].type`, type));
-    });
-  }
-
   #node(field: string, raw: Name, side: EventSide): number {
     const nodes: EventNodes = this.run.stream.data.nodes;
     const id = nodes.idOf(String(raw), side);
     if (id !== undefined) return id;
     const what = `a ${side === 'src' ? 'source' : 'destination'} by its name in the stream's file`;
-    throw new ValueError(
-      expected('predict', what, field, raw, `The model knows the ${nodes.size} nodes it was trained with.`),
-    );
+    throw new ValueError(expected('predict', what, field, raw, `The model knows ${nodes.size} nodes.`));
   }
 }

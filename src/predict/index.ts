@@ -21,8 +21,11 @@ export { openModel } from './open-model.js';
 export { type PredictedEdges, type PredictedNodes, predictLinks, predictNodes } from './predict-split.js';
 export type {
   Ability,
+  AppendOptions,
+  AppendResult,
   ClassifiedName,
   EdgeName,
+  EventOutcome,
   EventStreamPredictor,
   LinkPredictor,
   Name,
@@ -38,3 +41,15 @@ export type {
   RecommendOptions,
   ScoreOptions,
 } from './predictor.js';
+export { StreamBusyError } from './stream/busy-error.js';
+export type { DurableStream } from './stream/durable-stream.js';
+export { openStream } from './stream/open-stream.js';
+export type {
+  NewNodesRule,
+  QuarantinedEvent,
+  SourceStatus,
+  StreamEvent,
+  StreamOptions,
+  StreamQuality,
+  StreamStatus,
+} from './stream/types.js';

@@ -15,15 +15,18 @@ import type { Predictor } from './predictor.js';
  * const [answers] = await model.rank([{ head: 'steroid', relation: 'affects' }], { k: 3 });
  */
 export async function openModel(path: string, options: OpenRunOptions = {}): Promise<Predictor> {
-  // openRun checks the arguments.
-  const run = typeof path === 'string' && isFitDirectory(path) ? join(path, 'run') : path;
-  return openPredictor(await openRun(run, { command: 'openModel', ...options }));
+  return openPredictor(await openRun(runPath(path), { command: 'openModel', ...options }));
+}
+
+/** Returns the run of a directory that `fitLinks` or one of its siblings created; `openRun` checks other paths. */
+export function runPath(path: string): string {
+  return typeof path === 'string' && isFitDirectory(path) ? join(path, 'run') : path;
 }
 
 /** Returns whether `fitLinks` or one of its siblings created the directory. */
 function isFitDirectory(path: string): boolean {
   const has = (...names: string[]): boolean => existsSync(join(path, ...names));
-  return !has('full_config.yaml') && has('run', 'full_config.yaml') && has('data');
+  return !has('full_config.yaml') && has('run', 'full_config.yaml');
 }
 
 /** Returns the predictor of an open run; closing it closes the run, and so does a failure. */

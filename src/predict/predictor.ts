@@ -110,6 +110,27 @@ export interface NamedEvent {
   readonly features?: readonly number[];
 }
 
+/**
+ * Outcome of an event. `accepted`: part of the stream; `waiting`: earlier events may still come; `duplicate`: its id is
+ * known; `late`: before the watermark, treated by the option `late`; `quarantined`: not applied, see `quarantine()`.
+ */
+export type EventOutcome = 'accepted' | 'waiting' | 'duplicate' | 'late' | 'quarantined';
+
+/** The answer to `append`. */
+export interface AppendResult {
+  /** One for each event, in the order of the request. */
+  readonly outcomes: readonly EventOutcome[];
+  /** Names that the stream did not have before. */
+  readonly newNodes: number;
+}
+
+export interface AppendOptions {
+  /** Where events come from; each source has its own clock. Default `''`. */
+  readonly source?: string;
+  /** A request with a known id is answered as the first time and changes nothing. At most 128 bytes. */
+  readonly requestId?: string;
+}
+
 export interface Predictor {
   readonly kind: TaskKind;
   readonly answers: readonly Ability[];
@@ -140,7 +161,7 @@ export interface Predictor {
   recommend(name: Name, options?: RecommendOptions): Promise<RankedName[]>;
   recommend(names: readonly Name[], options?: RecommendOptions): Promise<RankedName[][]>;
   /** Appends events to the stream; later answers take them into account. If one is invalid, none is appended. */
-  append(events: readonly NamedEvent[]): Promise<void>;
+  append(events: readonly NamedEvent[], options?: AppendOptions): Promise<AppendResult>;
   /** Releases the model. Further calls have no effect. */
   close(): Promise<void>;
 }

@@ -10,9 +10,11 @@ import type { TemporalEvents, TemporalGraph } from '../graph/index.js';
 import type { Appended } from '../graph/temporal-graph.js';
 import type { TemporalNeighborSampler } from '../sample/index.js';
 import { checkInteger, checkNumber, expected, ShapeError, ValueError } from '../util/errors.js';
+import { type Latency, LatencyLog } from '../util/latency-log.js';
 import { checkOptionNames } from '../util/option-names.js';
 import { BatchMaker, range } from './batch-maker.js';
 import type { ScoreArray, ScoringSteps } from './steps.js';
+import type { TemporalState } from './temporal-state.js';
 
 export interface OnlineOptions {
   readonly graph: TemporalGraph;
@@ -24,15 +26,6 @@ export interface OnlineOptions {
   readonly stateRows?: number;
   /** As the loader's. */
   readonly pairDepth?: number;
-}
-
-/** Milliseconds. */
-export interface Latency {
-  readonly count: number;
-  readonly p50: number;
-  readonly p90: number;
-  readonly p99: number;
-  readonly max: number;
 }
 
 export class OnlineScorer {
@@ -62,6 +55,16 @@ export class OnlineScorer {
     this.#stateRows = checkInteger('OnlineScorer', 'stateRows', options.stateRows ?? rows, 0, rows);
   }
 
+  /** The state that events change; null where a model has none. */
+  get state(): TemporalState | null {
+    return this.#runtime.state;
+  }
+
+  /** Rows of the graph that the state contains. */
+  get stateRows(): number {
+    return this.#stateRows;
+  }
+
   /** Events that are not in memory yet. */
   get numWaiting(): number {
     return this.#runtime.state === null ? 0 : this.graph.numEvents - this.#stateRows;
@@ -75,17 +78,28 @@ export class OnlineScorer {
     if (state !== null && this.graph.growsNodes) {
       if (state.grow === undefined && needed > this.graph.numNodes)
         throw new ValueError(
-          expected(
-            'append',
-            `nodes from 0 to ${this.graph.numNodes - 1}`,
-            'events',
-            needed - 1,
-            'This model has no room for new ones.',
-          ),
+          expected('append', `nodes from 0 to ${this.graph.numNodes - 1}`, 'events', needed - 1, noRoom),
         );
       state.grow?.(needed);
     }
     return this.graph.append(events);
+  }
+
+  /** Makes room for nodes with numbers below `numNodes`, in the state and in the graph. */
+  addNodes(numNodes: number): void {
+    const { state } = this.#runtime;
+    if (numNodes <= this.graph.numNodes) return;
+    if (state !== null && state.grow === undefined)
+      throw new ValueError(
+        expected('addNodes', `at most ${this.graph.numNodes} nodes`, 'numNodes', numNodes, noRoom),
+      );
+    state?.grow?.(numNodes);
+    this.graph.addNodes(numNodes);
+  }
+
+  /** Declares the events below `row` to be part of the state, which was restored. */
+  continueAt(row: number): void {
+    this.#stateRows = checkInteger('continueAt', 'row', row, 0, this.graph.numEvents);
   }
 
   /**
@@ -96,13 +110,23 @@ export class OnlineScorer {
     let done = 0;
     while (done < most && this.numWaiting > 0) {
       const count = this.#momentEnd(Math.min(this.#batchSize, this.numWaiting, most - done));
-      const pairs = this.#maker.pairs(range(this.#stateRows, this.#stateRows + count), new Int32Array(0));
-      const roots = this.#maker.roots(pairs);
-      this.#runtime.observe(this.#maker.make(pairs, roots, this.#sample(roots)));
-      this.#stateRows += count;
+      this.#commit(this.#stateRows + count);
       done += count;
     }
     return done;
+  }
+
+  #commit(end: number): void {
+    const pairs = this.#maker.pairs(range(this.#stateRows, end), new Int32Array(0));
+    const roots = this.#maker.roots(pairs);
+    this.#runtime.observe(this.#maker.make(pairs, roots, this.#sample(roots)));
+    this.#stateRows = end;
+  }
+
+  /** Commits the pending events below `row` as one batch. */
+  advanceTo(row: number): void {
+    const end = checkInteger('advanceTo', 'row', row, this.#stateRows, this.graph.numEvents);
+    if (end > this.#stateRows) this.#commit(end);
   }
 
   /**
@@ -196,6 +220,8 @@ export class OnlineScorer {
   }
 }
 
+const noRoom = 'This model has no room for new ones.';
+
 /** Returns the largest valid id; appending reports the others. */
 function mostNode({ src, dst }: TemporalEvents): number {
   let most = -1;
@@ -209,22 +235,4 @@ function listOf(name: string, given: number | ArrayLike<number>): ArrayLike<numb
   if (typeof given === 'number') return [given];
   if (typeof given === 'object' && given !== null && typeof given.length === 'number') return given;
   throw new ValueError(expected('score', 'a node or a list of nodes', name, given));
-}
-
-/** The last values of a measure, for percentiles. */
-class LatencyLog {
-  readonly #values = new Float64Array(100_000);
-  #count = 0;
-
-  add(milliseconds: number): void {
-    this.#values[this.#count++ % this.#values.length] = milliseconds;
-  }
-
-  percentiles(): Latency {
-    const kept = Math.min(this.#count, this.#values.length);
-    const sorted = this.#values.slice(0, kept).sort();
-    const at = (share: number): number =>
-      kept === 0 ? 0 : sorted[Math.min(kept - 1, Math.ceil(share * kept) - 1)];
-    return { count: this.#count, p50: at(0.5), p90: at(0.9), p99: at(0.99), max: at(1) };
-  }
 }

@@ -21,6 +21,8 @@ export interface TemporalState {
   snapshot(): StateSnapshot;
   /** Restores a snapshot; one that does not fit throws and changes nothing. */
   restore(saved: StateSnapshot): void;
+  /** Whether the state after some events does not depend on how they were divided into batches. Default false. */
+  readonly isBatchFree?: boolean;
   /** Makes room for nodes with numbers below `numNodes`; absent: nodes are fixed. */
   grow?(numNodes: number): void;
   /** Commits pending changes, at the end of an epoch. */

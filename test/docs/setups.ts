@@ -190,6 +190,7 @@ writeFileSync('edges.npz', await writeNpz({ row: ids([0, 1, 2]), col: ids([1, 2,
     },
   },
   'docs/temporal-evaluation.md': { files: eventFiles },
+  'docs/streams.md': { files: eventFiles },
   'docs/runs.md': {
     files: { ...facts, ...customerFiles, 'candidates.tsv': 'ana\tworks in\tteam1\nana\tknows\tp8\n' },
     commands: trainedRuns,

@@ -51,6 +51,7 @@ class Baseline extends Module {
 /** The state of a baseline, with the events of the latest time, which it observes when a later event arrives. */
 class BaselineState implements TemporalState {
   readonly name = 'baseline';
+  readonly isBatchFree = true;
   readonly baseline: DurableBaseline;
   #src: number[] = [];
   #dst: number[] = [];

@@ -81,6 +81,7 @@ const noNumbers: PairNumbers = {
  */
 export class EventStatistics implements CommittedState<EventSlice> {
   readonly name = 'statistics';
+  readonly isBatchFree = true;
   /** Numbers per pair. */
   readonly width: number;
   readonly #clock: Float64Array;

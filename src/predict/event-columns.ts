@@ -1,0 +1,59 @@
+/** Types and features of events by names, in the form of the stream that a model was trained with. */
+import type { OpenedEventRun } from '../train/index.js';
+import { expected, ValueError } from '../util/errors.js';
+
+/** The fields of an event that the form of a stream decides about. */
+export interface EventValues {
+  readonly type?: string | null | undefined;
+  readonly features?: readonly number[] | null | undefined;
+}
+
+export class EventColumnMaker {
+  /** Features that callers give. */
+  readonly #width: number;
+  /** Null: events have no types. */
+  readonly #typeNames: readonly string[] | null;
+  readonly #typesAreFeatures: boolean;
+
+  constructor({ stream, config }: OpenedEventRun) {
+    this.#width = stream.data.featureWidth;
+    this.#typeNames = stream.data.events.types === undefined ? null : (stream.data.typeNames ?? []);
+    this.#typesAreFeatures = config.dataset.types_as_features;
+  }
+
+  /** Throws for an event that does not have the form of the stream; `path` names it. */
+  check(path: string, event: EventValues): void {
+    this.#type(path, event);
+    const features = event.features ?? [];
+    if (features.length !== this.#width)
+      throw new ValueError(expected('append', `${this.#width} numbers`, `${path}.features`, features));
+    const bad = features.findIndex((value) => !Number.isFinite(Math.fround(value)));
+    if (bad >= 0)
+      throw new ValueError(
+        expected('append', 'a number that 32 bits can hold', `${path}.features[${bad}]`, features[bad]),
+      );
+  }
+
+  /** Returns types and features of checked events. A model that does not use types takes any. */
+  columns(events: readonly EventValues[]): { readonly types?: Int32Array; readonly features?: Float32Array } {
+    const types = this.#typeNames === null ? null : Int32Array.from(events, (event) => this.#type('', event));
+    const kinds = this.#typesAreFeatures ? (this.#typeNames?.length ?? 0) : 0;
+    const width = kinds + this.#width;
+    const features = width === 0 ? null : new Float32Array(events.length * width);
+    for (const [i, event] of events.entries()) {
+      if (features === null) break;
+      if (kinds > 0 && types !== null) features[i * width + types[i]] = 1;
+      features.set(event.features ?? [], i * width + kinds);
+    }
+    return { ...(types === null ? {} : { types }), ...(features === null ? {} : { features }) };
+  }
+
+  #type(path: string, { type }: EventValues): number {
+    const names = this.#typeNames;
+    if (names === null) return 0;
+    if (type == null && !this.#typesAreFeatures) return 0;
+    const id = names.indexOf(type ?? '');
+    if (id >= 0) return id;
+    throw new ValueError(expected('append', `one of ${names.join(', ')}`, `${path}.type`, type));
+  }
+}

@@ -1,0 +1,38 @@
+/** Checks of events for a stream before anything is written. */
+import { maxTime } from '../../graph/temporal-events.js';
+import { expected, ValueError } from '../../util/errors.js';
+import { timeNumber } from '../check-questions.js';
+import type { EventColumnMaker } from '../event-columns.js';
+import { maxIdBytes } from './id-window.js';
+import type { PlainEvent } from './log-entry.js';
+import type { StreamEvent } from './types.js';
+
+/** Returns an event whose names and time have been checked, with all fields; `path` names it in errors. */
+export function plainEvent(path: string, event: StreamEvent, columns: EventColumnMaker): PlainEvent {
+  const time = timeNumber(event.time);
+  // The comparison is also false for NaN.
+  if (!(Math.abs(time) <= maxTime))
+    throw new ValueError(expected('append', `a finite number up to ${maxTime}`, `${path}.time`, event.time));
+  columns.check(path, event);
+  return {
+    head: String(event.head),
+    tail: String(event.tail),
+    // Adding 0 turns −0 into 0, which is what JSON gives back.
+    time: time + 0,
+    id: event.id === undefined ? null : checkId(`${path}.id`, event.id),
+    type: event.type ?? null,
+    features: event.features === undefined || event.features.length === 0 ? null : event.features,
+  };
+}
+
+/** Throws unless a value is a text of 1 to 128 bytes without halves of characters, which have no bytes. */
+export function checkId(name: string, id: unknown): string {
+  if (typeof id === 'string' && id !== '' && id.length <= maxIdBytes && isWellFormed(id)) {
+    if (Buffer.byteLength(id) <= maxIdBytes) return id;
+  }
+  throw new ValueError(expected('append', `a text of 1 to ${maxIdBytes} bytes`, name, id));
+}
+
+function isWellFormed(text: string): boolean {
+  return !/[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/.test(text);
+}

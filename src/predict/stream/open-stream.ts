@@ -1,0 +1,23 @@
+/** Opens the model of a run over a stream that lasts. */
+import { type OpenedEventRun, openRun } from '../../train/index.js';
+import { runPath } from '../open-model.js';
+import { DurableStream } from './durable-stream.js';
+import type { StreamOptions } from './types.js';
+
+/**
+ * Opens the model of a finished run over a durable stream, which continues the training stream. The folder `state` has its
+ * log and snapshots; a stream that was opened before continues where it was.
+ *
+ * @example
+ * const stream = await openStream('runs/shop', { state: 'runs/shop-stream', lateness: 60 });
+ * await stream.append([{ head: 'ana', tail: 'tea', time: 1700000000, id: 'order-1' }]); // { outcomes: ['waiting'], newNodes: 0 }
+ * await stream.recommend('ana', { k: 3 });
+ */
+export async function openStream(
+  run: string | OpenedEventRun,
+  options: StreamOptions,
+): Promise<DurableStream> {
+  const opened =
+    typeof run === 'object' ? run : await openRun(runPath(run), { command: 'openStream', over: 'events' });
+  return DurableStream.open(opened, options);
+}

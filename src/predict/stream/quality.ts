@@ -1,0 +1,57 @@
+/**
+ * Prequential quality: an event of the stream is ranked among sampled destinations before the state contains it. Metrics
+ * that fall are a sign of drift, without any labels.
+ */
+import { Random } from '../../util/philox.js';
+import type { StreamQuality } from './types.js';
+
+/** Ranks that metrics are computed over. */
+const kept = 10_000;
+
+export class RollingQuality {
+  readonly every: number;
+  readonly candidates: number;
+  readonly #ranks = new Float64Array(kept);
+  #count = 0;
+
+  constructor({ every = 10, candidates = 20 }: { readonly every?: number; readonly candidates?: number }) {
+    this.every = every;
+    this.candidates = candidates;
+  }
+
+  /** Draws competitors of an event among the first `count` nodes; the event's number decides which. */
+  draw(event: number, nodes: Int32Array, count: number): Int32Array {
+    const random = new Random(event, drawStream);
+    return Int32Array.from({ length: this.candidates }, () => nodes[random.nextInt(count)]);
+  }
+
+  /** Adds the rank of the first score among all; equal scores count half. */
+  add(scores: ArrayLike<number>): void {
+    let rank = 1;
+    for (let i = 1; i < scores.length; i++)
+      rank += scores[i] > scores[0] ? 1 : scores[i] === scores[0] ? 0.5 : 0;
+    this.#ranks[this.#count++ % kept] = rank;
+  }
+
+  metrics(): StreamQuality {
+    const events = Math.min(this.#count, kept);
+    let [mrr, hits10] = [0, 0];
+    for (let i = 0; i < events; i++) {
+      mrr += 1 / this.#ranks[i];
+      hits10 += this.#ranks[i] <= 10 ? 1 : 0;
+    }
+    return { events, mrr: events === 0 ? 0 : mrr / events, hits10: events === 0 ? 0 : hits10 / events };
+  }
+
+  save(): { readonly ranks: Float64Array; readonly count: number } {
+    return { ranks: this.#ranks.slice(0, Math.min(this.#count, kept)), count: this.#count };
+  }
+
+  load(ranks: Float64Array, count: number): void {
+    this.#ranks.set(ranks.subarray(0, kept));
+    this.#count = count;
+  }
+}
+
+/** Separates these draws from others. */
+const drawStream = 0x7175616c;

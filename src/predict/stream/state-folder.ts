@@ -1,0 +1,123 @@
+/**
+ * Files of a stream's folder besides its log. Released events are in files of fixed size that are written once; a snapshot
+ * has the events after them and everything else. Each file appears whole or not at all.
+ */
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { type ArrayFile, loadArrays, saveArrays } from '../../storage/array-file.js';
+import { withStorageErrors, writeFileAtomic } from '../../storage/atomic-file.js';
+import { FormatError, SkeinError, StateError } from '../../util/errors.js';
+import type { ReleasedColumns } from './stream-model.js';
+
+/** Events per file of released events. */
+export const eventsPerFile = 2 ** 17;
+const keptSnapshots = 3;
+
+/** Properties that must not change while a folder is in use. */
+export interface StreamIdentity {
+  readonly format: 1;
+  /** Checksums of the training stream. */
+  readonly stream: string;
+  /** Checksum of the parameters. */
+  readonly model: string;
+  readonly batchSize: number;
+}
+
+export class StateFolder {
+  readonly path: string;
+
+  constructor(path: string) {
+    this.path = path;
+  }
+
+  /** Writes the identity of a new folder, or throws if the folder belongs to another model. */
+  async checkIdentity(identity: StreamIdentity): Promise<void> {
+    const path = join(this.path, 'stream.json');
+    if (!existsSync(path)) {
+      if (this.#snapshots().length > 0)
+        throw new FormatError(`openStream: expected ${path} next to snapshots, got none. Restore the file.`, {
+          path,
+        });
+      await writeFileAtomic(path, Buffer.from(`${JSON.stringify(identity, null, 2)}\n`));
+      return;
+    }
+    const found = JSON.parse(
+      withStorageErrors('read', path, () => readFileSync(path, 'utf8')),
+    ) as StreamIdentity;
+    for (const key of ['format', 'stream', 'model', 'batchSize'] as const)
+      if (found[key] !== identity[key])
+        throw new StateError(
+          `openStream: expected the ${key} ${found[key]} with which ${this.path} was created, got ${identity[key]}. Use the same run and batch size, or another folder.`,
+        );
+  }
+
+  /** Writes the files of released events up to `released` that are full and not there yet. */
+  async saveEvents(
+    released: number,
+    columnsOf: (from: number, to: number) => ReleasedColumns,
+  ): Promise<number> {
+    const full = Math.floor(released / eventsPerFile);
+    for (let file = this.#countEventFiles(); file < full; file++) {
+      const { ...arrays } = columnsOf(file * eventsPerFile, (file + 1) * eventsPerFile);
+      await saveArrays(this.#eventFile(file), { arrays, json: { first: file * eventsPerFile } });
+    }
+    return full * eventsPerFile;
+  }
+
+  async loadEvents(file: number): Promise<ReleasedColumns> {
+    return (await loadArrays(this.#eventFile(file))).arrays as unknown as ReleasedColumns;
+  }
+
+  async saveSnapshot(sequence: number, content: ArrayFile): Promise<void> {
+    await saveArrays(this.#snapshotFile(sequence), content);
+    for (const old of this.#snapshots().slice(0, -keptSnapshots))
+      withStorageErrors('write', this.path, () => rmSync(this.#snapshotFile(old), { force: true }));
+  }
+
+  /** Sequence number up to which the log is not needed: one snapshot alone could be damaged. */
+  get unneeded(): number {
+    const all = this.#snapshots();
+    return all.length < 2 ? 0 : all[0];
+  }
+
+  /** Loads the newest snapshot that can be read; `notice` gets a sentence for each that cannot. */
+  async loadSnapshot(
+    notice: (sentence: string) => void,
+  ): Promise<{ readonly sequence: number; readonly content: ArrayFile } | null> {
+    const sequences = this.#snapshots();
+    for (const sequence of sequences.reverse()) {
+      const path = this.#snapshotFile(sequence);
+      try {
+        return { sequence, content: await loadArrays(path) };
+      } catch (error) {
+        if (!(error instanceof SkeinError || error instanceof SyntaxError)) throw error;
+        notice(`The snapshot ${path} cannot be read and is left out: ${(error as Error).message}`);
+      }
+    }
+    return null;
+  }
+
+  /** Files are written in order, and their content never changes: the released events are the same after every crash. */
+  #countEventFiles(): number {
+    let count = 0;
+    while (existsSync(this.#eventFile(count))) count++;
+    return count;
+  }
+
+  #snapshots(): number[] {
+    return withStorageErrors('read', this.path, () => readdirSync(this.path))
+      .flatMap((name) => {
+        const [, digits] = /^snapshot-(\d{16})\.safetensors$/.exec(name) ?? [];
+        return digits === undefined ? [] : [Number(digits)];
+      })
+      .sort((a, b) => a - b);
+  }
+
+  #snapshotFile(sequence: number): string {
+    return join(this.path, `snapshot-${String(sequence).padStart(16, '0')}.safetensors`);
+  }
+
+  #eventFile(file: number): string {
+    return join(this.path, `events-${String(file).padStart(8, '0')}.safetensors`);
+  }
+}

@@ -1,0 +1,168 @@
+/**
+ * The model of a stream: takes released events into the graph, where neighbours are current at once, and into the state,
+ * batch by batch. Where batches end follows from the released events alone, so that the state does too.
+ */
+import type { TemporalState } from '../../temporal/index.js';
+import type { OnlineScorer } from '../../temporal/online.js';
+import type { EventColumnMaker } from '../event-columns.js';
+import type { DestinationPool, GrowingNodes } from './growing-nodes.js';
+import type { PlainEvent } from './log-entry.js';
+import type { RollingQuality } from './quality.js';
+
+export interface StreamModelParts {
+  readonly scorer: OnlineScorer;
+  readonly nodes: GrowingNodes;
+  readonly pool: DestinationPool;
+  readonly columns: EventColumnMaker;
+  readonly batchSize: number;
+  /** Null: events are not ranked. */
+  readonly quality: RollingQuality | null;
+}
+
+/** Columns of released events. */
+export interface ReleasedColumns {
+  readonly src: Int32Array;
+  readonly dst: Int32Array;
+  readonly time: Float64Array;
+  readonly types?: Int32Array;
+  readonly features?: Float32Array;
+}
+
+export class StreamModel {
+  readonly parts: StreamModelParts;
+  /** Rows of the training stream. */
+  readonly baseRows: number;
+  readonly #scorer: OnlineScorer;
+  readonly #state: TemporalState | null;
+  /** Rows at which a batch ends whatever its size, ascending. */
+  #cuts: number[] = [];
+  /** Events per second of the last slices. */
+  #rate = 0;
+
+  constructor(parts: StreamModelParts) {
+    this.parts = parts;
+    this.#scorer = parts.scorer;
+    this.#state = parts.scorer.state;
+    this.baseRows = parts.scorer.graph.numEvents;
+  }
+
+  /** Released events. */
+  get released(): number {
+    return this.#scorer.graph.numEvents - this.baseRows;
+  }
+
+  /** Released events that the state contains. */
+  get applied(): number {
+    return this.#state === null ? this.released : this.#scorer.stateRows - this.baseRows;
+  }
+
+  get rate(): number {
+    return this.#rate;
+  }
+
+  release(events: readonly PlainEvent[]): void {
+    const { nodes, columns } = this.parts;
+    const count = events.length;
+    const src = new Int32Array(count);
+    const dst = new Int32Array(count);
+    for (let i = 0; i < count; i++) {
+      src[i] = nodes.numberOf(events[i].head, 'src');
+      dst[i] = nodes.numberOf(events[i].tail, 'dst');
+    }
+    const time = Float64Array.from(events, (event) => event.time);
+    this.take({ src, dst, time, ...columns.columns(events) });
+  }
+
+  /** Adds events whose nodes have numbers. */
+  take(columns: ReleasedColumns): void {
+    const { nodes, pool } = this.parts;
+    const first = this.#scorer.graph.numEvents;
+    this.#scorer.addNodes(nodes.size);
+    this.#scorer.append(columns);
+    for (let i = 0; i < columns.dst.length; i++) pool.add(columns.dst[i], first + i);
+  }
+
+  /** Ends a batch after the events that are released. */
+  cut(): void {
+    const { numEvents } = this.#scorer.graph;
+    if (this.#state?.isBatchFree !== true && numEvents > (this.#cuts.at(-1) ?? this.#scorer.stateRows))
+      this.#cuts.push(numEvents);
+  }
+
+  /** Commits one batch, if there is a whole one; returns whether. `watermark` tells whether a time is complete. */
+  applyBatch(watermark: number): boolean {
+    const end = this.#batchEnd(watermark);
+    if (end === null) return false;
+    const started = performance.now();
+    const from = this.#scorer.stateRows;
+    this.#rankEvents(from, end);
+    this.#scorer.advanceTo(end);
+    while (this.#cuts.length > 0 && this.#cuts[0] <= end) this.#cuts.shift();
+    const rate = (end - from) / Math.max(1e-6, (performance.now() - started) / 1000);
+    this.#rate = this.#rate === 0 ? rate : 0.9 * this.#rate + 0.1 * rate;
+    return true;
+  }
+
+  /** The columns of released events from `from` to `to`. */
+  columnsOf(from: number, to: number): ReleasedColumns {
+    const { src, dst, time, types, features, featureWidth } = this.#scorer.graph;
+    const [begin, end] = [this.baseRows + from, this.baseRows + to];
+    return {
+      ...{ src: src.slice(begin, end), dst: dst.slice(begin, end), time: time.slice(begin, end) },
+      ...(types === null ? {} : { types: types.slice(begin, end) }),
+      ...(features === null ? {} : { features: features.slice(begin * featureWidth, end * featureWidth) }),
+    };
+  }
+
+  save(): { readonly applied: number; readonly cuts: readonly number[] } {
+    return { applied: this.applied, cuts: this.#cuts };
+  }
+
+  /** Continues with a restored state that contains the first `applied` events. */
+  load(applied: number, cuts: readonly number[]): void {
+    this.#scorer.continueAt(this.baseRows + applied);
+    this.#cuts = [...cuts];
+  }
+
+  /** Returns the row after the next batch; null if its events are not complete. */
+  #batchEnd(watermark: number): number | null {
+    const { graph, stateRows: from } = this.#scorer;
+    const { time, numEvents } = graph;
+    if (this.#state === null || from === numEvents) return null;
+    const { batchSize } = this.parts;
+    if (this.#state.isBatchFree === true) return Math.min(numEvents, from + freeBatch);
+    const [cut = Number.POSITIVE_INFINITY] = this.#cuts;
+    let end = from + batchSize;
+    if (cut <= end) return cut;
+    if (end > numEvents) return null;
+    // Events of one time do not see each other, so they are never in two batches.
+    while (end < numEvents && time[end] === time[end - 1]) end++;
+    return end === numEvents && time[end - 1] >= watermark ? null : end;
+  }
+
+  #rankEvents(from: number, end: number): void {
+    const { quality, pool } = this.parts;
+    if (quality === null) return;
+    const { src, dst, time } = this.#scorer.graph;
+    const first = this.baseRows + Math.ceil((from - this.baseRows) / quality.every) * quality.every;
+    for (let row = first; row < end; row += quality.every) {
+      if (this.#state?.isBatchFree === true) this.#scorer.advanceTo(this.#momentStart(row));
+      const { stateRows } = this.#scorer;
+      const count = pool.countBefore(row);
+      if (count === 0 || (stateRows > 0 && time[row] <= time[stateRows - 1])) continue;
+      const others = quality.draw(row - this.baseRows, pool.nodes, count);
+      quality.add(this.#scorer.score([src[row]], [dst[row], ...others], time[row]));
+    }
+  }
+
+  /** Returns the first row that is not in the state and has the time of a row. */
+  #momentStart(row: number): number {
+    const { time } = this.#scorer.graph;
+    let start = row;
+    while (start > this.#scorer.stateRows && time[start - 1] === time[row]) start--;
+    return start;
+  }
+}
+
+/** Events per slice where the state does not depend on batches: some milliseconds. */
+const freeBatch = 2000;
