@@ -6,7 +6,7 @@ export * as gnn from './gnn/index.js';
 export * from './graph/index.js';
 export { getThreads, nativeStatus, setThreads } from './native/index.js';
 export * as nn from './nn/index.js';
-export { fitEvents, fitLinks, fitNodes, openModel, type Predictor } from './predict/index.js';
+export { fitEvents, fitLinks, fitNodes, openModel, type Predictor, packModel } from './predict/index.js';
 export {
   Batch,
   ClusterSampler,

@@ -18,6 +18,7 @@ export {
 export { type FitNodesOptions, fitNodes, type NodeRecord, type NodeSource } from './fit/fit-nodes.js';
 export type { ConfigValue, FitRunOptions } from './fit/fit-run.js';
 export { openModel } from './open-model.js';
+export { packModel } from './pack-model.js';
 export { type PredictedEdges, type PredictedNodes, predictLinks, predictNodes } from './predict-split.js';
 export type {
   Ability,

@@ -7,8 +7,8 @@ import { GraphPredictor } from './graph-predictor.js';
 import type { Predictor } from './predictor.js';
 
 /**
- * Opens the model of a run, of one of its checkpoints, of a configuration file, or of a directory that `fitLinks`,
- * `fitNodes` or `fitEvents` created.
+ * Opens the model of a run, of one of its checkpoints, of a configuration file, of a directory that `fitLinks`, `fitNodes`
+ * or `fitEvents` created, or of a file of `packModel`.
  *
  * @example
  * const model = await openModel('runs/first');

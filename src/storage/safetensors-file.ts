@@ -100,10 +100,17 @@ export async function saveCheckpoint(
     for (const [name, t] of Object.entries(moments)) tensors.push([`optimizer.${name}`, t]);
   }
   for (const [name, t] of Object.entries(state)) tensors.push([`state.${name}`, t]);
-  const text = JSON.stringify({ version: 1, optimizer: optimizerState, extra });
-  await saveTensors(path, Object.fromEntries(tensors), { [checkpointKey]: text });
+  await saveTensors(path, Object.fromEntries(tensors), checkpointMetadata(optimizerState, extra));
   // These handles hold memory of the device.
   for (const [name, t] of tensors) if (!name.startsWith('state.') && t.device !== null) t.dispose();
+}
+
+/** Returns the metadata of a checkpoint; `optimizer` is null for one without an optimiser. */
+export function checkpointMetadata(
+  optimizer: Omit<OptimizerState, 'tensors'> | null,
+  extra: unknown,
+): SafetensorsMetadata {
+  return { [checkpointKey]: JSON.stringify({ version: 1, optimizer, extra }) };
 }
 
 /** Loads a file of `saveCheckpoint` and returns its `extra`. */

@@ -3,6 +3,7 @@ import { ValueError } from '../util/errors.js';
 import { checkOptionNames } from '../util/option-names.js';
 import { type FindRunOptions, type FoundRun, findRun } from './find-run.js';
 import { isEventConfig } from './load-run-config.js';
+import { isPackedRun, unpackRun } from './run/unpacked-run.js';
 import { type OpenedEventRun, openEventRun } from './tasks/events/open-event-run.js';
 import { type OpenedGraphRun, openGraphRun } from './tasks/graph/open-graph-run.js';
 
@@ -17,7 +18,7 @@ export interface OpenRunOptions extends FindRunOptions {
 /** An opened run; `kind` distinguishes the two types. */
 export type OpenedRun = OpenedGraphRun | OpenedEventRun;
 
-/** Opens a run, one of its checkpoints, or the run of a configuration file. */
+/** Opens a run, one of its checkpoints, the run of a configuration file, or an archive of `skein pack`. */
 export async function openRun(
   path: string,
   options: OpenRunOptions & { readonly over: 'graph' },
@@ -39,6 +40,7 @@ export async function openRun(path: string, options: OpenRunOptions = {}): Promi
     over: true,
     advice: true,
   });
+  if (isPackedRun(path)) return openPacked(path, options);
   const found = await findRun(path, { command, ...find });
   const kind = isEventConfig(found.config) ? 'events' : 'graph';
   if (over !== undefined && over !== kind) {
@@ -47,6 +49,22 @@ export async function openRun(path: string, options: OpenRunOptions = {}): Promi
     throw new ValueError(`${command}: expected a ${names[over]}, got the ${names[kind]} ${path}.${end}`);
   }
   return openFound(found, command, onWarning);
+}
+
+/** Opens an archive of `packRun`. Closing the run removes what was unpacked. */
+async function openPacked(path: string, options: OpenRunOptions): Promise<OpenedRun> {
+  const unpacked = await unpackRun(path);
+  try {
+    const run = await openRun(unpacked.directory, options);
+    const close = async (): Promise<void> => {
+      await run.close();
+      await unpacked.remove();
+    };
+    return { ...run, close };
+  } catch (error) {
+    await unpacked.remove();
+    throw error;
+  }
 }
 
 async function openFound(

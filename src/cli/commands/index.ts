@@ -6,6 +6,7 @@ import { register as doctor } from './doctor.js';
 import { register as evaluate } from './eval.js';
 import { register as exportTables } from './export.js';
 import { register as info } from './info.js';
+import { register as pack } from './pack.js';
 import { register as partition } from './partition.js';
 import { register as predict } from './predict.js';
 import { register as preprocess } from './preprocess.js';
@@ -27,6 +28,7 @@ export const commands: readonly ((program: Command) => void)[] = [
   predict,
   query,
   exportTables,
+  pack,
   serve,
   run,
   info,

@@ -35,6 +35,7 @@ import { type FeatureMatrix, findFeatures, pickRows } from './feature-files.js';
 import { makeTemporalData } from './make-temporal-data.js';
 import { largestOf, numberNodes, toEventNodes } from './node-numbers.js';
 import { sortByTime } from './sort-by-time.js';
+import { readStreamFile, streamEnding } from './stream-file.js';
 import type { NodeLabels, TemporalData } from './temporal-data.js';
 
 export interface ReadTemporalOptions {
@@ -89,6 +90,7 @@ export async function readTemporal(path: string, options: ReadTemporalOptions = 
   if (typeof path !== 'string') throw new ValueError(expected('readTemporal', 'a path', 'path', path));
   if (options.numNodes !== undefined)
     checkInteger('readTemporal', 'numNodes', options.numNodes, 0, 2 ** 31 - 2);
+  if (path.endsWith(streamEnding)) return readStreamFile(path);
   const { path: file, format, header } = await findFile(path, options);
   const stem = basename(file).replace(/\.(csv|txt|tsv|edges)?(\.gz)?$/, '');
   const defaultName =

@@ -46,9 +46,14 @@ export class Checkpoints {
     if (this.#task.prune !== undefined) await this.#task.prune(await this.#onRoot(() => this.#states()));
   }
 
-  /** Restores the task from a checkpoint. */
-  async restore(name: string): Promise<RunRecord> {
-    const { model, optimizer } = this.#task;
+  /**
+   * Restores the task from a checkpoint.
+   *
+   * @param trains whether training continues; otherwise the checkpoint may have no state of the optimiser.
+   */
+  async restore(name: string, { trains = true } = {}): Promise<RunRecord> {
+    const { model } = this.#task;
+    const optimizer = trains ? this.#task.optimizer : null;
     const path = join(this.directory, name, modelFile);
     const { record, tensors } = await this.#everywhere(async () => {
       const parts = { model, ...(optimizer === null ? {} : { optimizer }) };

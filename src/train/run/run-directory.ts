@@ -323,7 +323,7 @@ function lockRun(path: string): () => void {
 }
 
 /** Appends a checksum line: a truncated configuration would silently fall back on defaults. */
-function appendChecksum(text: string): string {
+export function appendChecksum(text: string): string {
   return `${text}${sealMark}${crc32(text).toString(16).padStart(8, '0')}\n`;
 }
 

@@ -40,7 +40,7 @@ export async function openEventRun(found: FoundEventRun, command = 'openRun'): P
   });
   // Checked before restoring: with memory of another stream, restoring would only report a wrong size.
   checkEventRecord(checkpoint, await readRecord(checkpoint), config, stream);
-  const record = await new Checkpoints(checkpoint, task).restore('');
+  const record = await new Checkpoints(checkpoint, task).restore('', { trains: false });
   return {
     ...{ ...found, kind: 'events', stream, parts, record },
     task: task as unknown as EventTask,

@@ -22,7 +22,7 @@ import { datasetUse, type RunIdentity } from './run-identity.js';
 import { openDataset } from './storage/open-dataset.js';
 
 /** The folder of a run with the files of its dataset. */
-const datasetFolder = 'dataset';
+export const datasetFolder = 'dataset';
 
 /** The most bytes that are kept for a model with an encoder, whose features may be larger than all else. */
 const keptBytes = 256 * 2 ** 20;

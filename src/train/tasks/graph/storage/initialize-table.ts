@@ -123,11 +123,14 @@ export async function nodeTables(
   options: OpenTableOptions,
 ): Promise<RunTables> {
   const buffered = bufferConfig(config);
-  const { columns, optimizer, init, features } = planTable(config, dataset);
+  const { tableDirectory: folder, manifest = null, readOnly = false } = options;
+  const hasState = manifest?.columns.some(({ name }) => name.startsWith(`${embeddingColumn}.`)) !== false;
+  // A packed run has rows without the state of their optimiser.
+  const plan = planTable(readOnly && !hasState ? withoutRowState(config) : config, dataset);
+  const { columns, optimizer, init, features } = plan;
   // Features are read from the dataset; the run has no files of them.
   if (columns.length === 0) return fixedTables(dataset, await features());
   const { num_nodes: rows } = dataset.stats;
-  const { tableDirectory: folder, manifest = null, readOnly = false } = options;
   if (readOnly && manifest === null)
     throw new StateError(
       `${folder}: expected the manifest of a checkpoint for a table that is only read, got none. Open a run that has saved a checkpoint.`,
@@ -158,6 +161,12 @@ export async function nodeTables(
     return { embeddings, features: fixed, residency: table, table };
   const there = new DeviceEmbeddings(embeddings, device);
   return { embeddings: there, features: fixed, residency: there, table: there };
+}
+
+/** Returns the configuration with an optimiser of rows that has no state. */
+function withoutRowState(config: SkeinConfig): SkeinConfig {
+  const stateless = { type: 'SGD', options: { learning_rate: 0 } } as const;
+  return { ...config, model: { ...config.model, sparse_optimizer: stateless } };
 }
 
 /** Returns the tables of nodes without trained rows. */

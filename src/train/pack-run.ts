@@ -1,0 +1,74 @@
+/**
+ * Packs a saved run into one archive that opens anywhere: the model without the state of its optimisers, the rows of the
+ * nodes, and what the model reads of its dataset.
+ */
+import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import type { ArchiveSource } from '../storage/write-archive.js';
+import { writeArchive } from '../storage/write-archive.js';
+import { expected, ValueError } from '../util/errors.js';
+import { skeinVersion } from '../util/version.js';
+import { type FindRunOptions, findRun } from './find-run.js';
+import { isEventConfig, renderRunConfig } from './load-run-config.js';
+import { jsonLine } from './run/output.js';
+import { type PackedParts, packedCheckpoint } from './run/packed-checkpoint.js';
+import { appendChecksum } from './run/run-directory.js';
+import { modelFile, readRecord, type TaskKind } from './run/run-record.js';
+import { packEventRun } from './tasks/events/pack-event-run.js';
+import { packGraphRun } from './tasks/graph/pack-graph-run.js';
+
+export interface PackedRun {
+  readonly file: string;
+  readonly kind: TaskKind;
+  /** Bytes of the archive, and of its files when they are unpacked. */
+  readonly bytes: number;
+  readonly unpacked: number;
+}
+
+/** Packs the model that `openRun` opens for the path; see there. */
+export async function packRun(path: string, file: string, options: FindRunOptions = {}): Promise<PackedRun> {
+  const { command = 'packRun' } = options;
+  if (typeof file !== 'string' || !/\.(tgz|tar\.gz)$/.test(file))
+    throw new ValueError(expected(command, 'a path that ends in .tgz or .tar.gz', 'file', file));
+  const found = await findRun(path, { ...options, command });
+  const record = await readRecord(found.checkpoint);
+  const target = resolve(file);
+  // Rows without optimiser state are written here before they are packed.
+  const scratch = mkdtempSync(join(dirname(target), '.skein-pack-'));
+  try {
+    const { config } = found;
+    const parts: PackedParts = isEventConfig(config)
+      ? await packEventRun({ ...found, config })
+      : await packGraphRun({ ...found, config }, record, scratch);
+    const text = (value: string): Uint8Array => new TextEncoder().encode(value);
+    const sources: ArchiveSource[] = [
+      { name: 'full_config.yaml', from: text(appendChecksum(renderRunConfig(parts.config))) },
+      ...runFiles(found.directory),
+      {
+        name: modelFile,
+        from: await packedCheckpoint(found.checkpoint, {
+          ...record,
+          state: { ...record.state, ...parts.state },
+        }),
+      },
+      ...parts.files,
+    ];
+    const { task: kind } = record;
+    const about = { kind, skein: skeinVersion, epoch: record.position.epoch };
+    return { file: target, kind, ...(await writeArchive(target, sources, about)) };
+  } finally {
+    await rm(scratch, { recursive: true, force: true });
+  }
+}
+
+/** Returns the metrics of the run; the outcome without its former directory. */
+function runFiles(directory: string): ArchiveSource[] {
+  const at = (name: string): string => join(directory, name);
+  const files: ArchiveSource[] = existsSync(at('metrics.jsonl'))
+    ? [{ name: 'metrics.jsonl', from: readFileSync(at('metrics.jsonl')) }]
+    : [];
+  if (!existsSync(at('done.json'))) return files;
+  const outcome = { ...JSON.parse(readFileSync(at('done.json'), 'utf8')), directory: '.' };
+  return [...files, { name: 'done.json', from: new TextEncoder().encode(jsonLine(outcome)) }];
+}
