@@ -223,7 +223,7 @@ describe('query', () => {
     );
     expect(await expectFailure('query', at('run'), '--head', 'e1')).toMatch(/There are 10, for example r0/);
     expect(await expectFailure('query', at('run'))).toMatch(
-      /one of --head, --tail and --neighbors, got none/,
+      /one of --head, --tail, --neighbors, --classify and --questions, got none/,
     );
     expect(await expectFailure('query', at('run'), '--neighbors', 'e1', '--top', '0')).toMatch(/--top/);
   });

@@ -219,9 +219,6 @@ it('export writes the memory of every node; query says what to use', async () =>
         `^.*export: expected memory for ${option}, got ${name}\\. The temporal run .* has no other table`,
       ),
     );
-  expect(await expectFailure('query', at('tgn'), '--head', '0')).toMatch(
-    /temporal run .*skein serve --temporal/,
-  );
 });
 
 it('train and eval tell labels of events where asked to', async () => {

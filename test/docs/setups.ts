@@ -192,7 +192,10 @@ writeFileSync('edges.npz', await writeNpz({ row: ids([0, 1, 2]), col: ids([1, 2,
   'docs/temporal-evaluation.md': { files: eventFiles },
   'docs/streams.md': { files: eventFiles },
   'docs/runs.md': {
-    files: { ...facts, ...customerFiles, 'candidates.tsv': 'ana\tworks in\tteam1\nana\tknows\tp8\n' },
+    files: {
+      ...{ ...facts, ...customerFiles, 'candidates.tsv': 'ana\tworks in\tteam1\nana\tknows\tp8\n' },
+      'questions.ndjson': '{"head":"ana","relation":"works in"}\n{"neighbors":"carl"}\n',
+    },
     commands: trainedRuns,
   },
   'docs/graphs.md': {

@@ -12,6 +12,7 @@ import { register as predict } from './predict.js';
 import { register as preprocess } from './preprocess.js';
 import { register as query } from './query.js';
 import { register as quickstart } from './quickstart.js';
+import { register as recommend } from './recommend.js';
 import { register as run } from './run.js';
 import { register as search } from './search.js';
 import { register as serve } from './serve.js';
@@ -27,6 +28,7 @@ export const commands: readonly ((program: Command) => void)[] = [
   evaluate,
   predict,
   query,
+  recommend,
   exportTables,
   pack,
   serve,

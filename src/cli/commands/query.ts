@@ -1,19 +1,22 @@
-/** `skein query`: see ../query.ts. */
+/** `skein query`: see ../query/query.ts. */
 import type { Command } from 'commander';
 import { jsonOption, overrideOption, pluginOption, wholeNumber } from '../options/options.js';
-import type { QueryCommand } from '../query.js';
+import type { QueryCommand } from '../query/query.js';
 
 export function register(program: Command): void {
   const command = program
     .command('query')
     .description(
-      'Query a trained model for likely tails or heads of an edge, or nearest neighbours of an entity',
+      'Query a trained model: likely ends of an edge, nearest neighbours, the class of a node, next events',
     )
     .argument('<run|config>', 'Directory of a run or a checkpoint, or the configuration it was trained with')
     .option('--head <name>', 'Raw name of a source; rank destinations')
     .option('--tail <name>', 'Raw name of a destination; rank sources')
     .option('--relation <name>', 'Raw name of the relation, if edges have one')
     .option('--neighbors <name>', 'Raw name of an entity; find the nearest entities (cosine similarity)')
+    .option('--classify <name>', 'Raw name of a node; its class with probabilities')
+    .option('--time <time>', 'Time of the question to an event stream (default: just after its last event)')
+    .option('--questions <file>', 'File with one question per line as JSON, or - for standard input')
     .option('--top <k>', 'Number of answers', wholeNumber, 10)
     .option(
       '--all-candidates',
@@ -21,7 +24,14 @@ export function register(program: Command): void {
       false,
     )
     .option('--include-known', 'Include edges of the graph, and the entity itself', false);
-  overrideOption(jsonOption(pluginOption(command))).action(async (path: string, options: QueryCommand) =>
-    (await import('../query.js')).queryCommand(path, options),
-  );
+  overrideOption(jsonOption(pluginOption(command)))
+    .addHelpText(
+      'after',
+      `
+Questions of a file: {"head":"ana","relation":"knows"}   {"tail":"bo"}   {"neighbors":"ana"}   {"classify":"c4"}
+                     {"head":"u3","time":1800000000}`,
+    )
+    .action(async (path: string, options: QueryCommand) =>
+      (await import('../query/query.js')).queryCommand(path, options),
+    );
 }
