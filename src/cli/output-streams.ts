@@ -9,7 +9,9 @@
  */
 
 /** Commands that continue without a reader. */
-const continuing = new Set('build export partition predict preprocess quickstart run serve train'.split(' '));
+const continuing = new Set(
+  'build export mcp partition predict preprocess quickstart run serve train'.split(' '),
+);
 
 /** Error codes of a closed pipe or terminal. */
 const closedCodes = new Set(['EPIPE', 'EIO', 'ECONNRESET', 'ERR_STREAM_DESTROYED']);

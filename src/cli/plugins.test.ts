@@ -69,7 +69,7 @@ test('a plugin is trained, resumed, evaluated, described and asked', async () =>
   for (const command of [
     ['eval', at],
     ['train', at, '--training.resume_training=true'],
-    ['serve', '--temporal', at],
+    ['serve', at],
   ]) {
     printed.err = '';
     expect(await run(command)).not.toBe(0);

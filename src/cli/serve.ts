@@ -1,36 +1,77 @@
-/** The work of `skein serve`: opens a run, serves it, and prints latency percentiles at the end. */
-import { serveTemporal } from '../server/index.js';
-import { Output, onlineScorer, openRun } from '../train/index.js';
+/** The work of `skein serve`: opens runs, serves them until a signal, then lets requests finish. */
+import { readFileSync } from 'node:fs';
+import { modelSource, parseRunPaths, serve } from '../server/index.js';
+import { fromSystem, isSystemError } from '../storage/atomic-file.js';
+import { Output } from '../train/index.js';
+import { ValueError } from '../util/errors.js';
 import type { PluginOptions } from './options/options.js';
+import { version } from './version.js';
 
 export interface ServeCommand extends PluginOptions {
-  readonly temporal: string;
   readonly host: string;
   readonly port: number;
+  readonly tokenFile?: string;
+  readonly corsOrigin: readonly string[];
+  readonly reload: number;
   readonly json: boolean;
 }
 
-export async function serveCommand({ temporal, host, port, json, plugin }: ServeCommand): Promise<void> {
+export async function serveCommand(given: readonly string[], command: ServeCommand): Promise<void> {
+  const { host, port, reload, json, plugin: plugins, corsOrigin: corsOrigins } = command;
   const output = new Output({ json });
-  const opening = output.stage(`opening ${temporal}`);
-  const run = await openRun(temporal, { command: 'serve', over: 'events', plugins: plugin });
-  const scorer = onlineScorer(run);
-  opening.end();
-  const { dstPool: destinations, nodes } = run.stream.data;
-  const { url, close } = await serveTemporal({ scorer, destinations, nodes, host, port });
-  const { numNodes, numEvents } = run.stream.graph;
-  output.text(
-    `${numNodes.toLocaleString('en')} nodes, ${numEvents.toLocaleString('en')} events. Listening on ${url}`,
-  );
-  output.event('listening', { url, nodes: numNodes, events: numEvents });
-  await new Promise<void>((resolve) => {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
+  const runs = parseRunPaths('serve', given);
+  const token = readToken(command);
+  const onError = (error: unknown): void => {
+    const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    output.warn(text);
+    output.event('failure', { message: error instanceof Error ? error.message : text });
+  };
+  const onWarning = (message: string): void => output.warn(message);
+  const opening = output.stage(`opening ${given.join(', ')}`, { plain: false });
+  const stopped = waitForSignal();
+  const server = await serve({
+    models: runs.map((run) => modelSource(run, { command: 'serve', plugins, onWarning, onError })),
+    ...{ host, port, token, corsOrigins, version, onError, reloadEvery: reload * 1000 },
+    ...(json ? { onRequest: (request) => output.event('request', { ...request }) } : {}),
+    onReload: ({ model, version: number }) => {
+      output.text(`${model}: took over a newer model (version ${number})`);
+      output.event('reload', { model, version: number });
+    },
   });
-  await close();
-  const latency = scorer.latency();
-  const ms = (value: number): string => `${value.toFixed(2)} ms`;
-  output.text(
-    `${latency.count.toLocaleString('en')} scored: p50 ${ms(latency.p50)}, p90 ${ms(latency.p90)}, p99 ${ms(latency.p99)}, max ${ms(latency.max)}`,
-  );
-  output.event('done', { scored: latency.count, latency_ms: latency, events: scorer.graph.numEvents });
+  opening.end();
+  for (const { name, predictor } of server.models)
+    output.text(`${name}: a model of ${predictor.kind}, answers ${predictor.answers.join(', ')}`);
+  output.text(`Listening on ${server.url}${token === null ? '' : ', with a token'}`);
+  output.event('listening', { url: server.url, models: server.models.map(({ description }) => description) });
+  const signal = await stopped;
+  output.text('Stopping: no new requests are taken, running ones finish.');
+  output.event('stopping', { signal });
+  await server.close();
+  output.event('done', {});
+}
+
+/** Resolves with the first signal to stop; a second one ends the process at once, as usual. */
+function waitForSignal(): Promise<NodeJS.Signals> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve(signal));
+  });
+}
+
+/** Returns the token of the file or of the environment. It is never printed. */
+function readToken({ tokenFile }: ServeCommand): string | null {
+  const token = tokenFile === undefined ? process.env['SKEIN_TOKEN'] : readTokenFile(tokenFile);
+  const text = token?.trim() ?? '';
+  if (text !== '' && !/^[\x21-\x7e]+$/.test(text))
+    throw new ValueError('serve: expected a token of printable characters without spaces, got others.');
+  if (text === '' && tokenFile !== undefined)
+    throw new ValueError(`serve: expected a token in ${tokenFile}, got an empty file.`);
+  return text === '' ? null : text;
+}
+
+function readTokenFile(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw isSystemError(error) ? fromSystem(error, path) : error;
+  }
 }

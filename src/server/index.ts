@@ -1,3 +1,8 @@
-/** HTTP servers over trained models. */
-export { type RunningServer, type ServeOptions, serveTemporal } from './serve-temporal.js';
-export { type TemporalAppOptions, temporalApp } from './temporal-app.js';
+/** Trained models behind HTTP, and as tools of language models. */
+export type { RequestRecord } from './app.js';
+export { defaultLimits, type ServeLimits } from './limits.js';
+export { type McpOptions, serveMcp } from './mcp.js';
+export { parseRunPaths, type RunPath } from './model-sources.js';
+export { modelSource, type OpenOptions } from './open-source.js';
+export { type RunningServer, type ServeOptions, serve } from './serve.js';
+export type { ModelSource } from './served-model.js';

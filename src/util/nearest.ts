@@ -1,19 +1,37 @@
 /** Finds the known name nearest to a misspelt one, by edit distance. */
 
-/** Optimal string alignment: insertions, deletions, replacements and swaps of neighbours count one each. */
-function editDistance(a: string, b: string): number {
-  let beforeLast: number[] = [];
-  let last = Array.from({ length: b.length + 1 }, (_, j) => j);
+/** Rows of the table of distances; names are short, so they are kept. */
+let rows: [Int32Array, Int32Array, Int32Array] = newRows(64);
+
+function newRows(length: number): [Int32Array, Int32Array, Int32Array] {
+  return [new Int32Array(length), new Int32Array(length), new Int32Array(length)];
+}
+
+/**
+ * Optimal string alignment: insertions, deletions, replacements and swaps of neighbours count one each. Stops early with
+ * infinity when the distance must exceed `bound`, so that a name is compared with many others in little time.
+ */
+function editDistance(a: string, b: string, bound = Number.POSITIVE_INFINITY): number {
+  if (rows[0].length <= b.length) rows = newRows(2 * b.length + 1);
+  let [beforeLast, last, row] = rows;
+  for (let j = 0; j <= b.length; j++) last[j] = j;
   for (let i = 1; i <= a.length; i++) {
-    const row = [i];
+    row[0] = i;
+    let least = i;
+    const letter = a.charCodeAt(i - 1);
     for (let j = 1; j <= b.length; j++) {
-      const same = a[i - 1] === b[j - 1];
-      row[j] = Math.min(last[j] + 1, row[j - 1] + 1, last[j - 1] + (same ? 0 : 1));
-      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1])
-        row[j] = Math.min(row[j], beforeLast[j - 2] + 1);
+      const other = b.charCodeAt(j - 1);
+      let best = last[j - 1] + (letter === other ? 0 : 1);
+      if (last[j] + 1 < best) best = last[j] + 1;
+      if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
+      if (i > 1 && j > 1 && letter === b.charCodeAt(j - 2) && a.charCodeAt(i - 2) === other)
+        best = Math.min(best, beforeLast[j - 2] + 1);
+      row[j] = best;
+      if (best < least) least = best;
     }
-    beforeLast = last;
-    last = row;
+    // A swap reaches back two rows, so the row before counts too.
+    if (least - 1 > bound) return Number.POSITIVE_INFINITY;
+    [beforeLast, last, row] = [last, row, beforeLast];
   }
   return last[b.length];
 }
@@ -32,7 +50,7 @@ export function nearestNames(name: string, known: Iterable<string>, count = 3): 
     // Longer names lose against shorter ones, less than a wrong letter does.
     if (lower.length > 1 && other.startsWith(lower)) distance = (other.length - lower.length) / 1000;
     else if (Math.abs(other.length - lower.length) > bound) continue;
-    else distance = editDistance(lower, other);
+    else distance = editDistance(lower, other, best.length === count ? best[count - 1].distance : bound);
     if (distance > bound || (best.length === count && distance >= best[count - 1].distance)) continue;
     best = [...best, { candidate, distance }].sort((a, b) => a.distance - b.distance).slice(0, count);
   }

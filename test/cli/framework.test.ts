@@ -56,7 +56,7 @@ it.each([
     /^skein: train: expected <config\|run>, got none\. See "node dist\/cli\/main\.js train --help"\.\n$/,
   ],
   [['info', 'a', 'b'], /^skein: info: expected no more arguments than 1, got 2\. See .*\n$/],
-  [['serve'], /^skein: serve: expected --temporal <run>, got none\. See .*\n$/],
+  [['serve'], /^skein: serve: expected <run>, got none\. See .*\n$/],
   [['info', '--training.num_epochs=5'], /expected --dataset.key=value with an event file, got --training/],
   [
     ['quickstart', '--seed', 'x'],

@@ -3,6 +3,7 @@
  *
  *   <!-- run: workers -->                TypeScript is executed by two workers under mpirun
  *   <!-- run: gpu -->                    TypeScript is executed where there is a WebGPU adapter (test/gpu/pages.test.ts)
+ *   <!-- run: server -->                 `skein serve` runs until the end of the block, and its `curl` requests must succeed
  *   <!-- run: types; needs a browser --> TypeScript is type-checked, YAML is not read; the text is the reason
  *   <!-- run: options; takes minutes --> commands are not executed; their names, options and example files must exist
  *
@@ -10,7 +11,7 @@
  */
 import { readFileSync } from 'node:fs';
 
-export type Run = 'execute' | 'workers' | 'gpu' | 'types' | 'options';
+export type Run = 'execute' | 'workers' | 'gpu' | 'server' | 'types' | 'options';
 
 export interface Block {
   readonly language: string;
@@ -52,10 +53,10 @@ function runOf(path: string, lines: readonly string[], at: number): Run {
   const above = lines[at - 1]?.trim() === '' ? lines[at - 2] : lines[at - 1];
   const comment = /^<!-- run: (.*) -->$/.exec(above?.trim() ?? '');
   if (comment === null) return 'execute';
-  const [, run] = /^(workers|gpu|types(?=; .)|options(?=; .))(?:; .*)?$/.exec(comment[1]) ?? [];
+  const [, run] = /^(workers|gpu|server|types(?=; .)|options(?=; .))(?:; .*)?$/.exec(comment[1]) ?? [];
   if (run === undefined)
     throw new Error(
-      `${path}:${at}: expected workers, gpu, or types or options with a reason, got "${comment[1]}". Write <!-- run: types; needs a browser -->.`,
+      `${path}:${at}: expected workers, gpu, server, or types or options with a reason, got "${comment[1]}". Write <!-- run: types; needs a browser -->.`,
     );
   return run as Run;
 }

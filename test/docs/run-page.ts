@@ -8,6 +8,7 @@ import { loadRunConfig } from '#internal/train/load-run-config.js';
 import { launch } from '../dist/launch.js';
 import { root, skein } from '../programs.js';
 import { argumentsOf, type Block, commandsOf, readBlocks } from './page.js';
+import { runServed } from './run-served.js';
 import { type Setup, setups } from './setups.js';
 
 /** README.md and every page of docs/, by path from the root. */
@@ -48,7 +49,7 @@ function segments(blocks: readonly Block[]): Block[][] {
 
 export function describeSegment([{ language, run, file }]: readonly Block[]): string {
   if (run === 'types') return `${language}, types only`;
-  if (run === 'workers' || run === 'gpu') return `${language}, ${run}`;
+  if (run === 'workers' || run === 'gpu' || run === 'server') return `${language}, ${run}`;
   if (run === 'options') return 'commands and options exist';
   return file ?? language;
 }
@@ -70,7 +71,8 @@ export async function runSegment(
     if (block.file === null) writeFile(folder, name, moduleText(segment, prelude));
     // A plugin is loaded by the command that names it.
     if (block.language === 'ts') await runModule(join(folder, name));
-  } else if (block.language === 'sh') runCommands(block, folder);
+  } else if (block.run === 'server') await runServed(commandsOf(block), folder);
+  else if (block.language === 'sh') runCommands(block, folder);
   else if (block.language === 'yaml') checkYaml(block, folder);
 }
 

@@ -191,6 +191,16 @@ writeFileSync('edges.npz', await writeNpz({ row: ids([0, 1, 2]), col: ids([1, 2,
   },
   'docs/temporal-evaluation.md': { files: eventFiles },
   'docs/streams.md': { files: eventFiles },
+  'docs/serving.md': {
+    files: { ...facts, ...customerFiles, ...eventFiles },
+    commands: [
+      ...preparedCustomers,
+      'skein config customers > customers.yaml',
+      'skein train customers.yaml --storage.model_dir=runs/customers --training.num_epochs=2',
+      'skein config events.csv > events.yaml',
+      'skein train events.yaml --storage.model_dir=runs/events --train.epoch=1',
+    ],
+  },
   'docs/runs.md': {
     files: {
       ...{ ...facts, ...customerFiles, 'candidates.tsv': 'ana\tworks in\tteam1\nana\tknows\tp8\n' },

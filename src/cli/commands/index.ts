@@ -6,6 +6,7 @@ import { register as doctor } from './doctor.js';
 import { register as evaluate } from './eval.js';
 import { register as exportTables } from './export.js';
 import { register as info } from './info.js';
+import { register as mcp } from './mcp.js';
 import { register as pack } from './pack.js';
 import { register as partition } from './partition.js';
 import { register as predict } from './predict.js';
@@ -32,6 +33,7 @@ export const commands: readonly ((program: Command) => void)[] = [
   exportTables,
   pack,
   serve,
+  mcp,
   run,
   info,
   doctor,

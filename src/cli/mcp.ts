@@ -1,0 +1,22 @@
+/** The work of `skein mcp`: serves runs as tools over standard input and output until the client closes them. */
+import { modelSource, parseRunPaths, serveMcp } from '../server/index.js';
+import type { PluginOptions } from './options/options.js';
+import { version } from './version.js';
+
+export async function mcpCommand(
+  given: readonly string[],
+  { plugin: plugins }: PluginOptions,
+): Promise<void> {
+  // Standard output belongs to the protocol.
+  const onWarning = (message: string): void => {
+    process.stderr.write(`warning: ${message}\n`);
+  };
+  const onError = (error: unknown): void => onWarning(error instanceof Error ? error.message : String(error));
+  const models = parseRunPaths('mcp', given).map((run) =>
+    modelSource(run, { command: 'mcp', plugins, onWarning, onError }),
+  );
+  const server = await serveMcp({ models, version, onError });
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void server.close());
+  process.stdin.once('end', () => void server.close());
+  await server.closed;
+}

@@ -1,0 +1,107 @@
+/**
+ * HTTP over predictors: questions and answers as JSON, by the names of the data. Bodies are checked before anything happens;
+ * a rejected request changes nothing. Errors have one form: `{ "error": sentence, "code": word }`.
+ */
+import { OpenAPIHono } from '@hono/zod-openapi';
+import { eventRoutes } from './event-routes.js';
+import { guard } from './guard.js';
+import { fromPredictor, HttpError } from './http-error.js';
+import { infoRoutes } from './info-routes.js';
+import type { ServeLimits } from './limits.js';
+import { modelRoutes } from './model-routes.js';
+import type { BodyBudget } from './read-json.js';
+import { addRoutes, type ServerEnv } from './routes.js';
+import type { ServedModel } from './served-model.js';
+import type { ServerMetrics } from './server-metrics.js';
+
+/** State that the parts of a server share. */
+export interface ServerState {
+  readonly models: readonly ServedModel[];
+  readonly limits: ServeLimits;
+  readonly metrics: ServerMetrics;
+  readonly budget: BodyBudget;
+  readonly version: string;
+  /** Whether the server takes no more requests. */
+  isStopping: boolean;
+  inFlight: number;
+}
+
+export interface RequestRecord {
+  readonly method: string;
+  readonly path: string;
+  readonly status: number;
+  readonly ms: number;
+  readonly model?: string;
+}
+
+export interface AppOptions {
+  readonly state: ServerState;
+  readonly hosts: readonly string[];
+  readonly token?: string | null;
+  readonly corsOrigins?: readonly string[];
+  /** Told about every answered request. */
+  readonly onRequest?: (request: RequestRecord) => void;
+  /** Told about errors that clients see as "internal error". */
+  readonly onError?: (error: unknown) => void;
+}
+
+export function serverApp(options: AppOptions): OpenAPIHono<ServerEnv> {
+  const { state, hosts, token = null, corsOrigins = [] } = options;
+  const app = new OpenAPIHono<ServerEnv>();
+  app.onError((error, context) => {
+    const known = fromPredictor(error);
+    if (known === undefined) options.onError?.(error);
+    const { status, headers, body } = known ?? new HttpError(500, 'internal', 'internal error');
+    for (const [name, value] of Object.entries(headers)) context.header(name, value);
+    if (state.isStopping) context.header('connection', 'close');
+    return context.json(body, status as 400);
+  });
+  app.use(async (context, next) => {
+    const started = performance.now();
+    context.set('route', 'other');
+    context.set('model', '');
+    await next();
+    // Answers are data of this moment, and never a page.
+    context.header('cache-control', 'no-store');
+    context.header('x-content-type-options', 'nosniff');
+    const { method, path } = context.req;
+    const { status } = context.res;
+    const { route, model } = context.var;
+    const seconds = (performance.now() - started) / 1000;
+    state.metrics.answered({ route, model, status, seconds });
+    options.onRequest?.({
+      ...{ method, path: path.slice(0, 200), status, ms: Math.round(seconds * 1e5) / 100 },
+      ...(model === '' ? {} : { model }),
+    });
+  });
+  app.use(guard({ hosts, token, corsOrigins }));
+  app.use(limitRequests(state));
+  addRoutes(app, [...infoRoutes(state, () => app), ...modelRoutes(state), ...eventRoutes(state)]);
+  return app;
+}
+
+/** Bounds the requests in flight. Health and metrics are answered in any case. */
+function limitRequests(state: ServerState) {
+  return async ({ req }: { req: { path: string } }, next: () => Promise<void>): Promise<void> => {
+    if (req.path.startsWith('/health') || req.path === '/metrics') return next();
+    if (state.isStopping)
+      throw new HttpError(503, 'stopping', 'expected a running server, got one that stops. Ask another.', {
+        headers: { 'retry-after': '5' },
+      });
+    if (state.inFlight >= state.limits.maxInFlight)
+      throw new HttpError(
+        503,
+        'busy',
+        `expected at most ${state.limits.maxInFlight} requests at once. Try again.`,
+        {
+          headers: { 'retry-after': '1' },
+        },
+      );
+    state.inFlight++;
+    try {
+      await next();
+    } finally {
+      state.inFlight--;
+    }
+  };
+}

@@ -1,0 +1,84 @@
+/**
+ * Errors as clients see them: a status, a sentence and a code that programs can compare. Only messages written for users
+ * leave the server; anything unexpected is logged and answered as "internal error".
+ */
+import { SkeinError, StateError } from '../util/errors.js';
+
+/** Codes of errors, by status. */
+export type ErrorCode =
+  | 'invalid'
+  | 'unknown_name'
+  | 'not_json'
+  | 'unauthorized'
+  | 'forbidden'
+  | 'not_found'
+  | 'method_not_allowed'
+  | 'timeout'
+  | 'unsupported'
+  | 'too_large'
+  | 'unsupported_media_type'
+  | 'too_many_events'
+  | 'busy'
+  | 'stopping'
+  | 'internal';
+
+export interface ErrorBody {
+  readonly error: string;
+  readonly code: ErrorCode;
+  /** Known names near an unknown one. */
+  readonly suggestions?: readonly string[];
+}
+
+export class HttpError extends Error {
+  readonly status: number;
+  readonly code: ErrorCode;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly suggestions: readonly string[] | undefined;
+
+  constructor(
+    status: number,
+    code: ErrorCode,
+    message: string,
+    {
+      headers = {},
+      suggestions,
+    }: {
+      readonly headers?: Readonly<Record<string, string>>;
+      readonly suggestions?: readonly string[] | undefined;
+    } = {},
+  ) {
+    super(message);
+    this.status = status;
+    this.code = code;
+    this.headers = headers;
+    this.suggestions = suggestions;
+  }
+
+  get body(): ErrorBody {
+    const { message: error, code, suggestions } = this;
+    return suggestions === undefined ? { error, code } : { error, code, suggestions };
+  }
+}
+
+/** Returns an error of status 400 about the part of a body at `at`. */
+export function invalid(at: string, what: string, got: string): HttpError {
+  return new HttpError(400, 'invalid', `${at}: expected ${what}, got ${got}.`);
+}
+
+/** Classes whose errors are about the arguments of a call. */
+const clientErrors: ReadonlySet<string> = new Set(['SKEIN_VALUE', 'SKEIN_SHAPE', 'SKEIN_DTYPE']);
+
+/** Returns the answer to a client for an error of a predictor; undefined if it is not the client's fault. */
+export function fromPredictor(error: unknown): HttpError | undefined {
+  if (error instanceof HttpError) return error;
+  if (!(error instanceof SkeinError)) return undefined;
+  if (clientErrors.has(error.code)) {
+    const { suggestions, name } = error.details;
+    const isName = Array.isArray(suggestions) || typeof name === 'string';
+    return new HttpError(400, isName ? 'unknown_name' : 'invalid', error.message, {
+      suggestions: Array.isArray(suggestions) ? (suggestions as string[]) : undefined,
+    });
+  }
+  if (error instanceof StateError) return new HttpError(409, 'unsupported', error.message);
+  return undefined;
+}

@@ -1,0 +1,135 @@
+/**
+ * A stream in memory over an event predictor: accepted events are lost when the process ends. Events go to the model in batches,
+ * between which requests are answered. Ids of events and requests are remembered, so that a repeated request changes nothing.
+ */
+import { setImmediate } from 'node:timers/promises';
+import { timeNumber } from '../predict/check-questions.js';
+import type { EventPredictor } from '../predict/event-predictor.js';
+import { ValueError } from '../util/errors.js';
+import { HttpError } from './http-error.js';
+import type { LiveStream, StreamEvent } from './live-stream.js';
+
+/** Events per pass of the model between which requests are answered. */
+const batchSize = 200;
+/** Ids that are remembered. */
+const maxIds = 1_000_000;
+const month = 30 * 86_400;
+
+export interface MemoryStreamOptions {
+  /** Events that may wait for the model; beyond, requests are answered with status 429. Default 20,000. */
+  readonly maxWaiting?: number;
+  /** Told about a failing model. */
+  readonly onError?: (error: unknown) => void;
+}
+
+type Answer = Awaited<ReturnType<LiveStream['append']>>;
+
+export class MemoryStream implements LiveStream {
+  readonly isDurable = false;
+  readonly quarantine = null;
+  readonly #predictor: EventPredictor;
+  readonly #maxWaiting: number;
+  readonly #onError: (error: unknown) => void;
+  readonly #eventIds = new Set<string>();
+  readonly #requests = new Map<string, Answer>();
+  /** The longest plausible jump ahead: a month, or as long as the stream was when it was opened. */
+  readonly #maxJump: number;
+  #pump: Promise<void> | null = null;
+  #isClosed = false;
+
+  constructor(
+    predictor: EventPredictor,
+    { maxWaiting = 20_000, onError = () => {} }: MemoryStreamOptions = {},
+  ) {
+    this.#predictor = predictor;
+    this.#maxWaiting = maxWaiting;
+    this.#onError = onError;
+    const { time, numEvents, lastTime } = predictor.scorer.graph;
+    this.#maxJump = Math.max(month, numEvents > 0 ? lastTime - time[0] : 0);
+  }
+
+  async append(
+    events: readonly StreamEvent[],
+    { requestId }: { readonly requestId?: string },
+  ): Promise<Answer> {
+    const known = requestId === undefined ? undefined : this.#requests.get(requestId);
+    if (known !== undefined) return known;
+    const { scorer } = this.#predictor;
+    if (scorer.numWaiting + events.length > this.#maxWaiting)
+      throw new HttpError(
+        429,
+        'too_many_events',
+        `events: expected at most ${this.#maxWaiting} events that wait for the model, got ${scorer.numWaiting + events.length}. Send them later.`,
+        { headers: { 'retry-after': '1' } },
+      );
+    const ids = new Set<string>();
+    const isKnown = events.map(({ id }) => {
+      if (id === undefined) return false;
+      const isRepeated = this.#eventIds.has(id) || ids.has(id);
+      ids.add(id);
+      return isRepeated;
+    });
+    const fresh = events.filter((_, i) => !isKnown[i]).map(({ id: _, ...event }) => event);
+    this.#checkTimes(fresh);
+    if (fresh.length > 0) await this.#predictor.append(fresh);
+    for (const id of ids) remember(this.#eventIds, id);
+    const answer: Answer = {
+      outcomes: isKnown.map((repeated) => (repeated ? 'duplicate' : 'accepted')),
+      newNodes: 0,
+    };
+    if (requestId !== undefined) this.#keep(requestId, answer);
+    // Failures reach the next question.
+    this.settle().catch(this.#onError);
+    return answer;
+  }
+
+  /** An event from the far future would make every later one late. */
+  #checkTimes(events: readonly Omit<StreamEvent, 'id'>[]): void {
+    const { lastTime } = this.#predictor.scorer.graph;
+    const most = Math.max(Number.isFinite(lastTime) ? lastTime : 0, Date.now() / 1000) + this.#maxJump;
+    const wrong = events.findIndex(({ time }) => timeNumber(time) > most);
+    if (wrong >= 0)
+      throw new ValueError(
+        `append: expected a time of at most ${most} for events[${wrong}].time, got ${timeNumber(events[wrong].time)}. With --state such events are set apart instead.`,
+      );
+  }
+
+  #keep(requestId: string, answer: Answer): void {
+    this.#requests.set(requestId, answer);
+    if (this.#requests.size > 10_000) this.#requests.delete(this.#requests.keys().next().value as string);
+  }
+
+  settle(): Promise<void> {
+    this.#pump ??= this.#advance().finally(() => {
+      this.#pump = null;
+    });
+    return this.#pump;
+  }
+
+  async #advance(): Promise<void> {
+    const { scorer } = this.#predictor;
+    while (!this.#isClosed && scorer.numWaiting > 0) {
+      scorer.advance(batchSize);
+      await setImmediate();
+    }
+  }
+
+  status(): Readonly<Record<string, unknown>> {
+    const { graph, numWaiting } = this.#predictor.scorer;
+    return {
+      ...{ durable: false, nodes: graph.numNodes, events: graph.numEvents, lag: numWaiting },
+      watermark: Number.isFinite(graph.lastTime) ? graph.lastTime : null,
+      score: this.#predictor.scorer.latency(),
+    };
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#pump?.catch(this.#onError);
+  }
+}
+
+function remember(ids: Set<string>, id: string): void {
+  ids.add(id);
+  if (ids.size > maxIds) ids.delete(ids.values().next().value as string);
+}

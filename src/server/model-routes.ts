@@ -1,0 +1,92 @@
+/** Routes that ask models: `POST /score` and the others, and the same below `/models/{name}`. */
+import type { z } from '@hono/zod-openapi';
+import type { ServerState } from './app.js';
+import { checkBody } from './check-body.js';
+import { HttpError } from './http-error.js';
+import { findModel } from './info-routes.js';
+import { operations } from './operations.js';
+import { readJson } from './read-json.js';
+import type { Route, ServerContext } from './routes.js';
+import type { ServedModel } from './served-model.js';
+
+export function modelRoutes(state: ServerState): Route[] {
+  return operations(state.limits).flatMap(({ name, summary, body, answer, example, run }) => {
+    const handle = (context: ServerContext): Promise<Response> =>
+      answerBody(state, context, body, async (model, checked, signal) => {
+        model.checkAbility(name);
+        return model.use((session) => run(session, checked as never), signal);
+      });
+    // Only routes that some model answers are described; all of them explain why not.
+    const isAnswered = state.models.some(({ predictor }) => predictor.answers.includes(name));
+    const shared = { method: 'post', summary, body, answer, example, handle, tag: 'questions' } as const;
+    return [
+      { ...shared, path: `/${name}`, isHidden: !isAnswered || state.models.length > 1 },
+      { ...shared, path: `/models/{name}/${name}`, isHidden: !isAnswered },
+    ];
+  });
+}
+
+/** Reads and checks the body of a request, and answers it within the time that requests have. */
+export async function answerBody<S extends z.ZodObject>(
+  state: ServerState,
+  context: ServerContext,
+  schema: S,
+  answer: (model: ServedModel, body: z.output<S>, signal: AbortSignal) => Promise<unknown>,
+): Promise<Response> {
+  const model = findModel(state, context.req.param('name'));
+  context.set('model', model.name);
+  const read = await readJson(context.req.raw, state.limits, state.budget);
+  const ending = new RequestEnd(context, state.limits.answerTimeout);
+  try {
+    const body = await checkBody(schema, read.value);
+    return context.json((await ending.race(answer(model, body, ending.signal))) as object);
+  } finally {
+    ending.clear();
+    read.release();
+  }
+}
+
+/** Ends a request that takes too long, or whose client is gone. */
+class RequestEnd {
+  readonly #controller = new AbortController();
+  readonly #timer: NodeJS.Timeout;
+  readonly #outgoing: ServerContext['env']['outgoing'];
+  readonly #leave = (): void =>
+    this.#controller.abort(new HttpError(499, 'timeout', 'the client closed the connection.'));
+
+  constructor({ env }: ServerContext, milliseconds: number) {
+    this.#outgoing = env?.outgoing;
+    this.#outgoing?.once('close', this.#leave);
+    this.#timer = setTimeout(
+      () =>
+        this.#controller.abort(
+          new HttpError(
+            503,
+            'timeout',
+            `expected an answer within ${milliseconds / 1000} s, got none. Ask for less, or later.`,
+            {
+              headers: { 'retry-after': '5' },
+            },
+          ),
+        ),
+      milliseconds,
+    );
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** Returns the result of `work`, or throws when the request ends before. */
+  race<T>(work: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.signal.addEventListener('abort', () => reject(this.signal.reason), { once: true });
+      work.then(resolve, reject);
+    });
+  }
+
+  clear(): void {
+    clearTimeout(this.#timer);
+    this.#outgoing?.off('close', this.#leave);
+  }
+}

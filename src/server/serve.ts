@@ -1,0 +1,169 @@
+/**
+ * `serve`: trained models behind HTTP. It listens on the loopback address by default; on any other a token is required.
+ * Closing stops intake, lets requests finish, then closes streams and models.
+ */
+import type { Server } from 'node:http';
+import { createAdaptorServer } from '@hono/node-server';
+import { StateError, ValueError } from '../util/errors.js';
+import { checkOptionNames } from '../util/option-names.js';
+import { type RequestRecord, type ServerState, serverApp } from './app.js';
+import { hostNames, isLoopback } from './host-names.js';
+import { resolveLimits, type ServeLimits } from './limits.js';
+import { BodyBudget } from './read-json.js';
+import { type ModelSource, ServedModel } from './served-model.js';
+import { ServerMetrics } from './server-metrics.js';
+
+export interface ServeOptions {
+  readonly models: readonly ModelSource[];
+  /** Default 127.0.0.1. */
+  readonly host?: string;
+  /** Default 8080; 0: any free port. */
+  readonly port?: number;
+  /** Required unless the host is a loopback address. */
+  readonly token?: string | null;
+  /** Origins whose web pages may ask. Default: none. */
+  readonly corsOrigins?: readonly string[];
+  readonly limits?: Partial<ServeLimits>;
+  /** Milliseconds between looks for newer models; 0: never. Default 5,000. */
+  readonly reloadEvery?: number;
+  /** Version of the package, for descriptions. */
+  readonly version?: string;
+  readonly onRequest?: (request: RequestRecord) => void;
+  readonly onReload?: (reload: { readonly model: string; readonly version: number }) => void;
+  /** Told about errors that are not a client's fault. */
+  readonly onError?: (error: unknown) => void;
+}
+
+export interface RunningServer {
+  readonly url: string;
+  readonly models: readonly ServedModel[];
+  close(): Promise<void>;
+}
+
+export async function serve(options: ServeOptions): Promise<RunningServer> {
+  checkOptionNames('serve', options, {
+    ...{ models: true, host: true, port: true, token: true, corsOrigins: true, limits: true },
+    ...{ reloadEvery: true, version: true, onRequest: true, onReload: true, onError: true },
+  });
+  const { host = '127.0.0.1', port = 8080, token = null, reloadEvery = 5000 } = options;
+  const limits = resolveLimits(options.limits);
+  if (token === null && !isLoopback(host))
+    throw new ValueError(
+      `serve: expected a token for a host that other machines reach, got ${host} without one. Pass --token-file or set SKEIN_TOKEN.`,
+    );
+  if (token !== null && token.length < 16)
+    throw new ValueError('serve: expected a token of at least 16 characters, got a shorter one.');
+  const models: ServedModel[] = [];
+  const metrics = new ServerMetrics(
+    () => models,
+    () => state.inFlight,
+  );
+  const state: ServerState = {
+    ...{ models, limits, metrics, budget: new BodyBudget(limits.maxBodies), version: options.version ?? '' },
+    ...{ isStopping: false, inFlight: 0 },
+  };
+  const closeModels = async (): Promise<void> => {
+    metrics.close();
+    for (const model of models) await model.close();
+  };
+  try {
+    for (const source of options.models)
+      models.push(await ServedModel.open(source, { onCall: (call) => metrics.called(source.name, call) }));
+    const hosts: string[] = [];
+    const server = await listen(serverApp({ ...options, state, hosts, token }), { host, port, limits });
+    const address = server.address();
+    const actual = typeof address === 'object' && address !== null ? address.port : port;
+    hosts.push(...hostNames(host, actual));
+    const stopReloads = watchModels(models, reloadEvery, options, metrics);
+    const close = async (): Promise<void> => {
+      state.isStopping = true;
+      stopReloads();
+      await drain(server, limits.drainTimeout);
+      await closeModels();
+    };
+    let closing: Promise<void> | null = null;
+    return {
+      url: `http://${host.includes(':') ? `[${host}]` : host}:${actual}`,
+      models,
+      close: () => {
+        closing ??= close();
+        return closing;
+      },
+    };
+  } catch (error) {
+    await closeModels();
+    throw error;
+  }
+}
+
+function listen(
+  app: ReturnType<typeof serverApp>,
+  { host, port, limits }: { readonly host: string; readonly port: number; readonly limits: ServeLimits },
+): Promise<Server> {
+  const server = createAdaptorServer({
+    fetch: (request, env) => app.fetch(request, env),
+    overrideGlobalObjects: false,
+    serverOptions: {
+      headersTimeout: limits.headersTimeout,
+      requestTimeout: limits.bodyTimeout,
+      // Slow senders are looked for this often.
+      connectionsCheckingInterval: Math.min(1000, limits.headersTimeout),
+      keepAliveTimeout: 65_000,
+      maxHeaderSize: 16_384,
+    },
+  }) as Server;
+  server.maxConnections = limits.maxConnections;
+  // Ends connections whose client does not read its answer. Waiting for an answer is silent too, so that has its time as well.
+  server.setTimeout(limits.idleTimeout + limits.answerTimeout);
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) =>
+      reject(
+        new StateError(
+          `serve: expected a free port, got ${host}:${port} (${error.code}). Choose another with --port.`,
+        ),
+      ),
+    );
+    server.listen(port, host, () => resolve(server));
+  });
+}
+
+/** Looks for newer models from time to time; returns a function that stops it. */
+function watchModels(
+  models: readonly ServedModel[],
+  milliseconds: number,
+  { onReload, onError }: ServeOptions,
+  metrics: ServerMetrics,
+): () => void {
+  let isLooking = false;
+  const look = async (): Promise<void> => {
+    if (isLooking) return;
+    isLooking = true;
+    for (const model of models)
+      try {
+        if (!(await model.reloadIfChanged())) continue;
+        metrics.reloaded(model.name);
+        onReload?.({ model: model.name, version: model.description.version });
+      } catch (error) {
+        // The model that is open continues to answer.
+        onError?.(error);
+      }
+    isLooking = false;
+  };
+  const timer = milliseconds === 0 ? undefined : setInterval(look, milliseconds).unref();
+  return () => clearInterval(timer);
+}
+
+/** Stops intake and waits until requests have their answers, but not for ever. */
+function drain(server: Server, milliseconds: number): Promise<void> {
+  return new Promise((resolve) => {
+    const end = setTimeout(() => server.closeAllConnections(), milliseconds);
+    // Connections that become idle meanwhile are closed as well.
+    const idle = setInterval(() => server.closeIdleConnections(), 50);
+    server.close(() => {
+      clearTimeout(end);
+      clearInterval(idle);
+      resolve();
+    });
+    server.closeIdleConnections();
+  });
+}

@@ -1,0 +1,206 @@
+/**
+ * A run that is served: its predictor, the requests that wait for it, and its replacement when the run has a newer model. A
+ * request keeps the predictor that it began with; a replaced one is closed after its last request.
+ */
+import type { Ability, Predictor } from '../predict/index.js';
+import { HttpError } from './http-error.js';
+import type { LiveStream } from './live-stream.js';
+import { type QueueOptions, RequestQueue, SliceError } from './request-queue.js';
+import { fingerprint } from './watch-run.js';
+
+export interface ModelSource {
+  /** The name in paths. */
+  readonly name: string;
+  readonly path: string;
+  /** Opens the model; called again when the run has a newer one. */
+  open(): Promise<OpenedModel>;
+}
+
+export interface OpenedModel {
+  readonly predictor: Predictor;
+  /** Takes events; null unless the model is one of events. */
+  readonly stream: LiveStream | null;
+}
+
+/** A predictor and the requests that use it. */
+interface Loaded extends OpenedModel {
+  readonly number: number;
+  readonly since: Date;
+  users: number;
+  isRetired: boolean;
+}
+
+/** One request's view of a model. */
+export interface ModelSession {
+  readonly predictor: Predictor;
+  /** Answers items, with others that have the same key and in slices. */
+  each<T, A>(
+    ability: Ability,
+    key: string,
+    items: readonly T[],
+    call: (model: Predictor, items: readonly T[]) => Promise<ArrayLike<A>>,
+  ): Promise<A[]>;
+  /** Makes one call, in turn with those of other requests. */
+  whole<A>(ability: Ability, call: (model: Predictor) => Promise<A>): Promise<A>;
+}
+
+export class ServedModel {
+  readonly name: string;
+  readonly #source: ModelSource;
+  readonly #queue: RequestQueue;
+  #loaded: Loaded;
+  /** The files of the loaded model, and of the last look. */
+  #ownFiles: string;
+  #seenFiles: string;
+  #wholes = 0;
+  readonly #closing: Promise<void>[] = [];
+
+  private constructor(source: ModelSource, opened: OpenedModel, files: string, queue: QueueOptions) {
+    this.name = source.name;
+    this.#source = source;
+    this.#queue = new RequestQueue(queue);
+    this.#loaded = newLoaded(opened, 1);
+    this.#ownFiles = files;
+    this.#seenFiles = files;
+  }
+
+  static async open(source: ModelSource, queue: QueueOptions = {}): Promise<ServedModel> {
+    // Before opening: a change while it opens is then seen later.
+    const files = await fingerprint(source.path);
+    return new ServedModel(source, await source.open(), files, queue);
+  }
+
+  get predictor(): Predictor {
+    return this.#loaded.predictor;
+  }
+
+  get stream(): LiveStream | null {
+    return this.#loaded.stream;
+  }
+
+  /** Number of requests that wait for an answer. */
+  get waiting(): number {
+    return this.#queue.length;
+  }
+
+  get description() {
+    const { kind, answers, classes, calibrated, metrics } = this.predictor;
+    const { number, since } = this.#loaded;
+    return {
+      name: this.name,
+      kind,
+      answers,
+      classes,
+      calibrated,
+      metrics,
+      version: number,
+      loaded: since.toISOString(),
+    };
+  }
+
+  /** Throws unless the model answers questions of this kind. */
+  checkAbility(ability: Ability): void {
+    const { answers, kind } = this.predictor;
+    if (!answers.includes(ability))
+      throw new HttpError(
+        409,
+        'unsupported',
+        `${ability}: expected a model that can do it, got ${this.name}, a model of ${kind}. It answers ${answers.join(', ')}.`,
+      );
+  }
+
+  /** Runs a request on the model that is current when it begins. */
+  async use<T>(work: (session: ModelSession) => Promise<T>, signal?: AbortSignal): Promise<T> {
+    const loaded = this.#loaded;
+    loaded.users++;
+    try {
+      return await work(this.#session(loaded, signal));
+    } finally {
+      loaded.users--;
+      this.#closeUnused(loaded);
+    }
+  }
+
+  #session(loaded: Loaded, signal: AbortSignal | undefined): ModelSession {
+    const { predictor, number, stream } = loaded;
+    return {
+      predictor,
+      each: async <T, A>(
+        ability: Ability,
+        key: string,
+        items: readonly T[],
+        call: (model: Predictor, items: readonly T[]) => Promise<ArrayLike<A>>,
+      ): Promise<A[]> => {
+        this.checkAbility(ability);
+        return (await this.#ask({
+          ...{ kind: ability, key: `${number} ${ability} ${key}`, items, signal },
+          call: async (some) => {
+            await stream?.settle();
+            return call(predictor, some as readonly T[]);
+          },
+        })) as A[];
+      },
+      whole: async <A>(ability: Ability, call: (model: Predictor) => Promise<A>): Promise<A> => {
+        this.checkAbility(ability);
+        const key = `whole ${this.#wholes++}`;
+        const [answer] = await this.#ask({
+          ...{ kind: `${ability} whole`, key, items: [null], signal },
+          call: async () => [await call(predictor)],
+        });
+        return answer as A;
+      },
+    };
+  }
+
+  async #ask(work: Parameters<RequestQueue['ask']>[0]): Promise<unknown[]> {
+    try {
+      return await this.#queue.ask(work);
+    } catch (error) {
+      throw error instanceof SliceError ? shiftPositions(error.cause, error.offset) : error;
+    }
+  }
+
+  /**
+   * Opens the model again if its files changed and then stayed the same for one look, so that one which is being written is
+   * left alone. Returns whether it did. The state of an event stream is newer than its run, so that is never replaced.
+   */
+  async reloadIfChanged(): Promise<boolean> {
+    if (this.predictor.kind === 'events') return false;
+    const files = await fingerprint(this.#source.path);
+    const isSettled = files === this.#seenFiles;
+    this.#seenFiles = files;
+    if (files === this.#ownFiles || files === '' || !isSettled) return false;
+    this.#ownFiles = files;
+    const next = newLoaded(await this.#source.open(), this.#loaded.number + 1);
+    const previous = this.#loaded;
+    this.#loaded = next;
+    previous.isRetired = true;
+    this.#closeUnused(previous);
+    return true;
+  }
+
+  #closeUnused(loaded: Loaded): void {
+    if (loaded.isRetired && loaded.users === 0) this.#closing.push(loaded.predictor.close());
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#closing);
+    await this.stream?.close();
+    await this.predictor.close();
+  }
+}
+
+const newLoaded = (opened: OpenedModel, number: number): Loaded => ({
+  ...{ ...opened, number, since: new Date() },
+  ...{ users: 0, isRetired: false },
+});
+
+/** Adds the position of a slice to the positions in an error's message: `edges[3]` of the slice is another of the request. */
+function shiftPositions(error: unknown, offset: number): unknown {
+  if (offset > 0 && error instanceof Error)
+    error.message = error.message.replace(
+      /\b(edges|questions|names|events)\[(\d+)\]/g,
+      (_, field: string, position: string) => `${field}[${Number(position) + offset}]`,
+    );
+  return error;
+}

@@ -1,0 +1,182 @@
+/** `skein serve` and `skein mcp` as processes: what they print, wrong paths, tokens, signals, and tools for a client. */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { skein } from '../programs.js';
+import { runOf } from '../server/models.js';
+import { workFolder } from './processes.js';
+
+const folder = workFolder();
+let links: string;
+let nodes: string;
+const children: ChildProcess[] = [];
+
+beforeAll(async () => {
+  links = await runOf('links');
+  nodes = await runOf('nodes');
+});
+afterAll(() => {
+  for (const child of children) child.kill('SIGKILL');
+});
+
+interface Served {
+  readonly url: string;
+  readonly lines: string[];
+  readonly errors: () => string;
+  /** Sends a signal and returns the exit code. */
+  stop(signal?: NodeJS.Signals): Promise<number | null>;
+}
+
+/** Starts the command and waits until it listens. */
+function serveCommand(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Served> {
+  const child = spawn(process.execPath, [...skein, 'serve', ...args, '--port', '0'], {
+    env: { ...process.env, ...env },
+  });
+  children.push(child);
+  const lines: string[] = [];
+  let errors = '';
+  const ended = new Promise<number | null>((resolve) => child.once('close', (code) => resolve(code)));
+  child.stderr.on('data', (data: Buffer) => {
+    errors += data.toString();
+  });
+  return new Promise((resolve, reject) => {
+    void ended.then((code) => reject(new Error(`ended with ${code}: ${errors}`)));
+    child.stdout.on('data', (data: Buffer) => {
+      lines.push(
+        ...data
+          .toString()
+          .split('\n')
+          .filter((line) => line !== ''),
+      );
+      const [, url] = /(http:\/\/127\.0\.0\.1:\d+)/.exec(lines.join('\n')) ?? [];
+      if (url !== undefined)
+        resolve({
+          ...{ url, lines, errors: () => errors },
+          stop: (signal = 'SIGTERM') => {
+            child.kill(signal);
+            return ended;
+          },
+        });
+    });
+  });
+}
+
+const post = (url: string, body: unknown, headers: Record<string, string> = {}) =>
+  fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  });
+
+describe('serve', () => {
+  test('answers by name, and a signal ends it in order', async () => {
+    const { url, lines, stop } = await serveCommand([links, `people=${nodes}`]);
+    expect(lines).toEqual([
+      'links: a model of links, answers score, rank, recommend, neighbors, embed',
+      'people: a model of nodes, answers classify, neighbors, embed',
+      `Listening on ${url}`,
+    ]);
+    const answer = await post(`${url}/models/people/classify`, { names: ['p1'] });
+    expect(answer.status).toBe(200);
+    expect(await stop('SIGTERM')).toBe(0);
+    expect(lines.at(-1)).toMatch(/^Stopping: /);
+  });
+
+  test('with --json every request is a line, without its token', async () => {
+    const file = join(folder, 'token');
+    writeFileSync(file, 'a-token-from-a-file\n');
+    const { url, lines, stop, errors } = await serveCommand([links, '--json', '--token-file', file]);
+    expect((await post(`${url}/neighbors`, { names: ['p1'] })).status).toBe(401);
+    const headers = { authorization: 'Bearer a-token-from-a-file' };
+    expect((await post(`${url}/neighbors`, { names: ['p1'] }, headers)).status).toBe(200);
+    expect(await stop('SIGINT')).toBe(0);
+    const events = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+    expect(events.map(({ event }) => event)).toEqual(['listening', 'request', 'request', 'stopping', 'done']);
+    expect(events[2]).toEqual({
+      ...{ event: 'request', method: 'POST', path: '/neighbors', status: 200, model: 'links' },
+      ms: expect.any(Number),
+    });
+    expect(lines.join('\n') + errors()).not.toContain('a-token-from-a-file');
+  });
+
+  test('the token may come from the environment', async () => {
+    const { url, stop } = await serveCommand([links], { SKEIN_TOKEN: 'a-token-from-the-environment' });
+    expect((await fetch(`${url}/models`)).status).toBe(401);
+    expect(await stop()).toBe(0);
+  });
+});
+
+test('a command line that cannot be served ends with code 2 and one sentence', () => {
+  const failure = (...args: string[]): string => {
+    const { status, stderr, stdout } = spawnSync(process.execPath, [...skein, ...args], { encoding: 'utf8' });
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+    expect(stderr.trim().split('\n')).toHaveLength(1);
+    return stderr;
+  };
+  expect(failure('serve', folder)).toMatch(/^skein: serve: expected the directory of a finished run, got /);
+  expect(failure('serve', links, '--host', '0.0.0.0')).toMatch(
+    /expected a token for a host that other machines/,
+  );
+  expect(failure('serve', links, '--token-file', join(folder, 'none'))).toMatch(/none/);
+});
+
+describe('mcp', () => {
+  test('a client lists tools, asks them, and gets errors that it can act on', async () => {
+    const transport = new StdioClientTransport({
+      command: process.execPath,
+      args: [...skein, 'mcp', links, `people=${nodes}`],
+      stderr: 'ignore',
+    });
+    const client = new Client({ name: 'test', version: '1' });
+    await client.connect(transport);
+    try {
+      expect(client.getInstructions()).toMatch(/people: a model of nodes, answers classify/);
+      const { tools } = await client.listTools();
+      expect(tools.map(({ name }) => name).sort()).toEqual([
+        'classify',
+        'neighbors',
+        'rank',
+        'recommend',
+        'score',
+      ]);
+      const rank = tools.find(({ name }) => name === 'rank');
+      expect(rank?.inputSchema).toMatchObject({
+        type: 'object',
+        required: ['questions', 'model'],
+        properties: { k: { maximum: 100 }, model: { enum: ['links'] } },
+      });
+      const call = async (name: string, args: Record<string, unknown>) => {
+        const { content, isError } = await client.callTool({ name, arguments: args });
+        return { isError, text: (content as { text: string }[])[0].text };
+      };
+      const ranked = await call('rank', {
+        model: 'links',
+        questions: [{ head: 'p1', relation: 'knows' }],
+        k: 2,
+      });
+      expect(ranked.isError).toBe(false);
+      expect(JSON.parse(ranked.text).answers[0]).toHaveLength(2);
+      const classes = await call('classify', { model: 'people', names: ['p1'] });
+      expect(JSON.parse(classes.text).answers[0].name).toBe('p1');
+      expect(
+        await call('rank', { model: 'links', questions: [{ head: 'team', relation: 'knows' }] }),
+      ).toEqual({
+        isError: true,
+        text: expect.stringMatching(/got "team"\. Did you mean team/),
+      });
+      expect(await call('rank', { model: 'people', questions: [{ head: 'p1' }] })).toEqual({
+        isError: true,
+        text: 'model: expected one of the models links, got "people".',
+      });
+      expect(await call('ranks', {})).toEqual({
+        isError: true,
+        text: expect.stringMatching(/^expected one of the tools .*, got "ranks"\. Did you mean rank\?$/),
+      });
+    } finally {
+      await client.close();
+    }
+  });
+});

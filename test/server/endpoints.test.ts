@@ -1,0 +1,230 @@
+/** Every endpoint over a run of each kind, by the names of its data. */
+import { openModel } from 'skein/predict';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { closeAll, lastTime, runOf, start, startKind, type TestServer } from './models.js';
+
+afterAll(closeAll);
+
+describe('links', () => {
+  let server: TestServer;
+  beforeAll(async () => {
+    server = await startKind('links');
+  });
+
+  test('rank answers as the library does', async () => {
+    const model = await openModel(await runOf('links'));
+    const questions = [
+      { head: 'p1', relation: 'knows' },
+      { tail: 'team2', relation: 'works in' },
+    ];
+    const wanted = await model.rank(questions, { k: 3, includeKnown: true });
+    await model.close();
+    const { status, body } = await server.ask('/rank', { questions, k: 3, includeKnown: true });
+    expect(status).toBe(200);
+    expect(body).toEqual({ answers: wanted });
+    const named = await server.ask('/models/links/rank', { questions, k: 3, includeKnown: true });
+    expect(named.body).toEqual(body);
+  });
+
+  test('score answers in order, and null for skipped names', async () => {
+    const edges = ['p4', 'stranger', 'p5'].map((tail) => ({ head: 'p1', relation: 'knows', tail }));
+    const { body } = await server.ask('/score', { edges, unknown: 'skip' });
+    expect(body.scores).toEqual([expect.any(Number), null, expect.any(Number)]);
+    expect((await server.ask('/score', { edges: edges.slice(2) })).body.scores).toEqual([body.scores[2]]);
+  });
+
+  test('neighbors, embed and recommend', async () => {
+    const near = await server.ask('/neighbors', { names: ['p1', 'p2'], k: 2 });
+    expect(near.body.answers.map((list: unknown[]) => list.length)).toEqual([2, 2]);
+    const { body } = await server.ask('/embed', { names: ['p1'] });
+    expect(body.vectors[0].length).toBeGreaterThan(1);
+    expect(body.vectors[0].every(Number.isFinite)).toBe(true);
+    const question = { names: ['p1'], relation: 'works in', k: 5, exclude: 'none' };
+    const items = await server.ask('/recommend', question);
+    expect(items.body.answers[0].map(({ name }: { name: string }) => name.slice(0, 4))).toEqual(
+      Array(3).fill('team'),
+    );
+  });
+
+  test('names that are not known get suggestions', async () => {
+    const { status, body } = await server.ask('/rank', { questions: [{ head: 'team', relation: 'knows' }] });
+    expect([status, body.code]).toEqual([400, 'unknown_name']);
+    expect(body.error).toMatch(/got "team"\. Did you mean team/);
+    expect(body.suggestions).toContain('team0');
+  });
+
+  test('what the model cannot do is said in one sentence', async () => {
+    const { status, body } = await server.ask('/classify', { names: ['p1'] });
+    expect([status, body.code]).toEqual([409, 'unsupported']);
+    expect(body.error).toMatch(
+      /^classify: expected a model that can do it, got links, a model of links\. It answers score, /,
+    );
+    const events = await server.ask('/events', { events: [{ head: 'p1', tail: 'p2', time: 1 }] });
+    expect([events.status, events.body.code]).toEqual([409, 'unsupported']);
+    expect((await server.ask('/status')).status).toBe(409);
+  });
+});
+
+describe('nodes', () => {
+  let server: TestServer;
+  beforeAll(async () => {
+    server = await startKind('nodes');
+  });
+
+  test('classify by name, with probabilities', async () => {
+    const { status, body } = await server.ask('/classify', { names: ['p3', 'p4'] });
+    expect(status).toBe(200);
+    expect([...body.classes].sort()).toEqual(['business', 'casual']);
+    for (const { class: found, probabilities } of body.answers) {
+      expect(probabilities[0] + probabilities[1]).toBeCloseTo(1, 5);
+      expect(probabilities[body.classes.indexOf(found)]).toBeGreaterThanOrEqual(0.5);
+    }
+  });
+
+  test('classify takes names or nodes', async () => {
+    const neither = await server.ask('/classify', {});
+    expect([neither.status, neither.body.error]).toEqual([
+      400,
+      'body: expected either names or nodes, got neither.',
+    ]);
+    const edges = await server.ask('/classify', { names: ['p3'], edges: [] });
+    expect([edges.status, edges.body.code]).toEqual([400, 'invalid']);
+  });
+
+  test('neighbors and embed', async () => {
+    expect((await server.ask('/neighbors', { names: ['p1'] })).body.answers[0]).toHaveLength(10);
+    expect((await server.ask('/embed', { names: ['p1', 'p2'] })).body.vectors).toHaveLength(2);
+  });
+});
+
+describe('events in memory', () => {
+  let server: TestServer;
+  beforeAll(async () => {
+    server = await startKind('events');
+  });
+
+  test('score, rank and recommend follow appended events', async () => {
+    const edges = [{ head: 'u1', tail: 'i0' }];
+    const before = await server.ask('/score', { edges });
+    expect(before.body.scores).toEqual([expect.any(Number)]);
+    const ranked = await server.ask('/rank', { questions: [{ head: 'u1' }], k: 3 });
+    expect(ranked.body.answers[0].map(({ name }: { name: string }) => name[0])).toEqual(['i', 'i', 'i']);
+    const event = { id: 'a', head: 'u1', tail: 'i0', time: lastTime + 60 };
+    const appended = await server.ask('/events', {
+      events: [event, { ...event, id: 'b', time: lastTime + 120 }],
+    });
+    expect([appended.status, appended.body]).toEqual([
+      200,
+      { accepted: 2, outcomes: ['accepted', 'accepted'], newNodes: 0 },
+    ]);
+    const after = await server.ask('/score', { edges });
+    expect(after.body.scores[0]).not.toBe(before.body.scores[0]);
+    expect((await server.ask('/recommend', { names: ['u1'], k: 2 })).body.answers[0]).toHaveLength(2);
+    const status = await server.ask('/status');
+    expect(status.body).toMatchObject({ events: 122, lag: 0, watermark: lastTime + 120 });
+  });
+
+  test('a repeated event, and a repeated request, change nothing', async () => {
+    const { events } = (await server.ask('/status')).body;
+    const event = { id: 'x', head: 'u2', tail: 'i1', time: lastTime + 180 };
+    expect((await server.ask('/events', { events: [event, event] })).body).toMatchObject({
+      accepted: 1,
+      outcomes: ['accepted', 'duplicate'],
+    });
+    const headers = { 'idempotency-key': 'request-1' };
+    const once = { events: [{ head: 'u2', tail: 'i1', time: lastTime + 180 }] };
+    const first = await server.ask('/events', once, headers);
+    expect((await server.ask('/events', once, headers)).body).toEqual(first.body);
+    expect((await server.ask('/status')).body.events).toBe(events + 2);
+    const long = await server.ask('/events', once, { 'idempotency-key': 'k'.repeat(200) });
+    expect([long.status, long.body.error]).toEqual([
+      400,
+      'Idempotency-Key: expected a text of 1 to 128 characters, got one of 200.',
+    ]);
+  });
+
+  test('dates are seconds, and a far time is refused without closing the stream', async () => {
+    const date = new Date((lastTime + 240) * 1000).toISOString();
+    const event = { head: 'u2', tail: 'i1', time: date };
+    expect((await server.ask('/events', { events: [event] })).status).toBe(200);
+    const far = await server.ask('/events', { events: [{ ...event, time: 1e38 }] });
+    expect([far.status, far.body.code]).toEqual([400, 'invalid']);
+    expect(far.body.error).toMatch(/expected a time of at most .* for events\[0\]\.time, got 1e\+38/);
+    expect((await server.ask('/events', { events: [{ ...event, time: lastTime + 300 }] })).status).toBe(200);
+  });
+
+  test('a request with one wrong event changes nothing', async () => {
+    const { events } = (await server.ask('/status')).body;
+    const good = { head: 'u2', tail: 'i1', time: lastTime + 400 };
+    for (const wrong of [
+      { ...good, tail: 'unheard-of' },
+      { ...good, time: 5 },
+      { ...good, features: [1] },
+    ])
+      expect((await server.ask('/events', { events: [good, wrong] })).status).toBe(400);
+    expect((await server.ask('/status')).body.events).toBe(events);
+  });
+
+  test('more events than the model can take are refused for a moment', async () => {
+    const many = (from: number) =>
+      Array.from({ length: 10_000 }, (_, i) => ({ head: 'u1', tail: 'i1', time: from + i }));
+    const answers = await Promise.all(
+      [0, 1, 2, 3].map((i) => server.ask('/events', { events: many(lastTime + 1000 + i * 10_000) })),
+    );
+    const refused = answers.filter(({ status }) => status === 429);
+    expect(refused.length).toBeGreaterThan(0);
+    expect(refused[0].headers.get('retry-after')).toBe('1');
+    expect(refused[0].body.code).toBe('too_many_events');
+  });
+});
+
+describe('several models', () => {
+  let server: TestServer;
+  beforeAll(async () => {
+    server = await start({ links: await runOf('links'), customers: await runOf('nodes') });
+  });
+
+  test('are asked by their names', async () => {
+    expect((await server.ask('/models/links/neighbors', { names: ['p1'] })).status).toBe(200);
+    expect((await server.ask('/models/customers/classify', { names: ['p1'] })).status).toBe(200);
+    const short = await server.ask('/rank', { questions: [{ head: 'p1', relation: 'knows' }] });
+    expect([short.status, short.body.error]).toEqual([
+      404,
+      'expected a path under /models/{name} for a server of several models, got none. Models: links, customers.',
+    ]);
+    const other = await server.ask('/models/other/rank', { questions: [{ head: 'p1' }] });
+    expect([other.status, other.body.error]).toEqual([
+      404,
+      'expected one of the models links, customers, got "other".',
+    ]);
+  });
+
+  test('are described', async () => {
+    const { body } = await server.ask('/models');
+    expect(body.models.map(({ name, kind }: { name: string; kind: string }) => [name, kind])).toEqual([
+      ['links', 'links'],
+      ['customers', 'nodes'],
+    ]);
+    const one = await server.ask('/models/customers');
+    expect(one.body).toMatchObject({ answers: ['classify', 'neighbors', 'embed'], version: 1 });
+    expect(one.body.metrics.test.accuracy).toBeGreaterThan(0);
+    // No path of this machine.
+    expect(JSON.stringify(body)).not.toContain('/');
+  });
+
+  test('health, index and metrics', async () => {
+    expect((await server.ask('/health')).body).toEqual({ status: 'ok' });
+    expect((await server.ask('/health/live')).body).toEqual({ status: 'live' });
+    expect((await server.ask('/health/ready')).body).toEqual({ status: 'ready' });
+    const index = await server.ask('/');
+    expect(index.body).toMatchObject({ name: 'skein', models: ['links', 'customers'] });
+    expect(index.body.endpoints).toContain('POST /models/{name}/rank');
+    const { body, headers } = await server.ask('/metrics');
+    expect(headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/);
+    expect(body).toMatch(
+      /skein_http_requests_total\{route="\/models\/\{name\}\/classify",model="customers",status="200"\} 1/,
+    );
+    expect(body).toMatch(/skein_model_items_total\{model="links",ability="neighbors"\} 1/);
+    expect(body).toMatch(/skein_model_waiting_requests\{model="links",kind="links"\} 0/);
+  });
+});

@@ -1,0 +1,145 @@
+/** The life of a server: newer models are taken over between requests, and a stop lets requests finish. */
+import { mkdirSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { fakeModel } from './fake-model.js';
+import { closeAll, runOf, scratch, start, startModels } from './models.js';
+
+afterAll(closeAll);
+
+const question = { questions: [{ head: 'a' }] };
+const edge = { edges: [{ head: 'a', tail: 1 }] };
+const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** A directory with the files that a run replaces. */
+function fakeRun(name: string): { path: string; train(): void } {
+  const path = join(scratch(), name);
+  mkdirSync(path);
+  let version = 0;
+  const train = (): void => {
+    version++;
+    for (const file of ['full_config.yaml', 'model.safetensors', 'done.json']) {
+      writeFileSync(join(path, file), String(version));
+      utimesSync(join(path, file), version, version);
+    }
+  };
+  train();
+  return { path, train };
+}
+
+test('a newer model is taken over; requests keep the one they began with', async () => {
+  const { path, train } = fakeRun('reloaded');
+  const model = fakeModel({ path, delay: 150 });
+  const reloads: unknown[] = [];
+  const { ask, models } = await startModels({ models: [model], onReload: (reload) => reloads.push(reload) });
+  const [served] = models;
+  expect(await served.reloadIfChanged()).toBe(false);
+  const running = ask('/rank', question);
+  await wait(50);
+  train();
+  // The first look only notes the change, which may still continue.
+  expect(await served.reloadIfChanged()).toBe(false);
+  expect(await served.reloadIfChanged()).toBe(true);
+  expect(model.closed).toBe(0);
+  expect((await running).body.answers[0][0].name).toBe('answer 0');
+  expect(model.closed).toBe(1);
+  expect((await ask('/rank', question)).body.answers[0][0].name).toBe('answer 1');
+  expect((await ask('/models/fake')).body.version).toBe(2);
+  expect(await served.reloadIfChanged()).toBe(false);
+});
+
+test('a server looks by itself, and keeps its model while a run is trained or damaged', async () => {
+  const { path, train } = fakeRun('watched');
+  const model = fakeModel({ path });
+  const failures: unknown[] = [];
+  const reloads: unknown[] = [];
+  const { open } = model;
+  let isDamaged = false;
+  const source = { ...model, open: () => (isDamaged ? Promise.reject(new Error('damaged')) : open()) };
+  const { ask } = await startModels({
+    models: [source],
+    reloadEvery: 20,
+    onReload: (reload) => reloads.push(reload),
+    onError: (error) => failures.push(error),
+  });
+  train();
+  for (let i = 0; i < 200 && reloads.length === 0; i++) await wait(20);
+  expect(reloads).toEqual([{ model: 'fake', version: 2 }]);
+  isDamaged = true;
+  train();
+  for (let i = 0; i < 200 && failures.length === 0; i++) await wait(20);
+  expect(failures).toHaveLength(1);
+  expect((await ask('/rank', question)).status).toBe(200);
+  expect((await ask('/metrics')).body).toMatch(/skein_model_reloads_total\{model="fake"\} 1/);
+});
+
+test('a stop lets requests finish and takes no new ones', async () => {
+  const model = fakeModel({ delay: 300 });
+  const { ask, close, url } = await startModels({ models: [model] });
+  const running = ask('/score', edge);
+  await wait(100);
+  const closing = close();
+  await expect(fetch(`${url}/health`)).rejects.toThrow();
+  expect((await running).status).toBe(200);
+  await closing;
+  expect(model.closed).toBe(1);
+  await close();
+  expect(model.closed).toBe(1);
+});
+
+test('a stop does not wait for ever', async () => {
+  const { ask, close } = await startModels({
+    models: [fakeModel({ delay: 3000 })],
+    limits: { drainTimeout: 200 },
+  });
+  const running = ask('/score', edge).catch((error: unknown) => error);
+  await wait(50);
+  const started = performance.now();
+  await close();
+  expect(performance.now() - started).toBeLessThan(2500);
+  expect(await running).toBeInstanceOf(Error);
+});
+
+test('an open connection does not keep the server', async () => {
+  const { ask, close } = await startModels({ models: [fakeModel()] });
+  // fetch keeps its connections.
+  await ask('/health');
+  const started = performance.now();
+  await close();
+  expect(performance.now() - started).toBeLessThan(5000);
+});
+
+test('the description has every route and resolves', async () => {
+  const { ask } = await start({ links: await runOf('links') });
+  const { status, body } = await ask('/openapi.json');
+  expect([status, body.openapi]).toEqual([200, '3.1.0']);
+  const text = JSON.stringify(body);
+  for (const [, name] of text.matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g))
+    expect(Object.keys(body.components.schemas)).toContain(name);
+  const ids = new Set<string>();
+  for (const [path, methods] of Object.entries<
+    Record<
+      string,
+      { responses: object; summary: string; requestBody?: { content: Record<string, { example: unknown }> } }
+    >
+  >(body.paths))
+    for (const [method, { responses, summary, requestBody }] of Object.entries(methods)) {
+      ids.add(`${method} ${path}`);
+      expect([summary, Object.keys(responses)]).toEqual([expect.any(String), ['200', '503', '4XX']]);
+      const asked = path.replace('{name}', 'links');
+      const example = requestBody?.content['application/json'].example;
+      expect(method === 'get' || example !== undefined).toBe(true);
+      const answer = await ask(asked, example);
+      // Names of examples are those of the guides; everything else of an example must fit.
+      expect([200, 400], `${method} ${path}: ${answer.body.error}`).toContain(answer.status);
+      if (answer.status === 400) expect(answer.body.code).toBe('unknown_name');
+    }
+  for (const path of ['score', 'rank', 'neighbors', 'embed', 'recommend'])
+    for (const route of [`post /${path}`, `post /models/{name}/${path}`]) expect(ids).toContain(route);
+  expect(ids).not.toContain('post /classify');
+  const { endpoints } = (await ask('/')).body;
+  expect(endpoints.map((line: string) => line.toLowerCase()).sort()).toEqual(
+    [...ids].map((id) => id.toLowerCase()).sort(),
+  );
+  expect(body.components.schemas.Question.additionalProperties).toBe(false);
+});
