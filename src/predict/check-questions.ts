@@ -94,7 +94,7 @@ export function checkNewNodes(where: Ability, name: string, given: NewNodes): vo
 }
 
 /** Returns the ends and the relation of an edge of a new node. */
-function newEdgeFields(edge: NewEdge): Exclude<NewEdge, readonly unknown[]> {
+export function newEdgeFields(edge: NewEdge): Exclude<NewEdge, readonly unknown[]> {
   return 'source' in edge ? edge : { source: edge[0], target: edge[1] };
 }
 

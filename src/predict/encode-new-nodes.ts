@@ -12,16 +12,23 @@ import type { EncodedNodes } from '../train/tasks/graph/model/encoder.js';
 import { MemoryEdges } from '../train/tasks/graph/storage/edge-splits.js';
 import { StateError } from '../util/errors.js';
 
-/** Throws if a model cannot encode new nodes; returns the width of their features. */
-export function newNodeFeatures({ config, storage }: OpenedGraphRun): number {
+/**
+ * Throws if a model cannot encode new nodes; returns the width of their features.
+ *
+ * @param option the argument with the new nodes, for messages
+ */
+export function newNodeFeatures(
+  { config, storage }: OpenedGraphRun,
+  { command, option }: { readonly command: string; readonly option: string },
+): number {
   const { embedding_dim: trained } = config.model.encoder;
   if (trained > 0)
     throw new StateError(
-      `predict: expected an encoder of features only for --new-nodes, got one with trained embeddings of width ${trained}. A node that was not trained has none; train with FEATURE layers instead of EMBEDDING.`,
+      `${command}: expected an encoder of features only for ${option}, got one with trained embeddings of width ${trained}. A node that was not trained has none; train with FEATURE layers instead of EMBEDDING.`,
     );
   if (usesText(config))
     throw new StateError(
-      'predict: expected an encoder of features only for --new-nodes, got one with a TEXT layer. Prepare the dataset again with the new nodes in its node table, and train again.',
+      `${command}: expected an encoder of features only for ${option}, got one with a TEXT layer. Prepare the dataset again with the new nodes in its node table, and train again.`,
     );
   return storage.features?.width ?? 0;
 }

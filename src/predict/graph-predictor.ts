@@ -1,17 +1,20 @@
 /** Predictor of link and node models of a prepared graph, by names. */
 import type { NameTable } from '../data/prepare/name-table.js';
-import { scope, softmax } from '../tensor/index.js';
+import { fromTypedArray, scope, softmax, type Tensor } from '../tensor/index.js';
 import type { Metrics, NodeClassificationModel, OpenedGraphRun } from '../train/index.js';
 import { expected, ValueError } from '../util/errors.js';
 import { BasePredictor } from './base-predictor.js';
+import { canCalibrate, LinkCalibration } from './calibration/link-calibration.js';
 import { findName } from './find-name.js';
-import { predictNodes, withTestSet } from './predict-split.js';
+import { type EncodedNewNodes, readAndEncode, rowsWithNew } from './new-nodes.js';
+import { bestColumns, predictNodes, withTestSet } from './predict-split.js';
 import type {
   Ability,
   ClassifiedName,
   EdgeName,
   Name,
   NeighborOptions,
+  NewNodes,
   RankedName,
   RankOptions,
   RankQuestion,
@@ -42,6 +45,7 @@ export class GraphPredictor extends BasePredictor {
   override readonly classes: readonly string[];
   readonly #names: GraphNames;
   readonly #messageNames: Required<MessageNames>;
+  #scale: Promise<LinkCalibration> | null = null;
 
   private constructor(run: OpenedGraphRun, names: GraphNames, { command, prefix }: MessageNames) {
     super();
@@ -70,6 +74,11 @@ export class GraphPredictor extends BasePredictor {
     return this.run.kind;
   }
 
+  /** Whether there are enough validation edges to fit probabilities. */
+  override get calibrated(): boolean {
+    return canCalibrate(this.run);
+  }
+
   /** The relation of a graph that has only one. */
   get onlyRelation(): string | undefined {
     const { relations } = this.#names;
@@ -84,19 +93,22 @@ export class GraphPredictor extends BasePredictor {
 
   protected override async scoreList(
     edges: readonly EdgeName[],
-    { unknown = 'error', newNodes }: ScoreOptions,
+    { unit, unknown = 'error', newNodes }: ScoreOptions,
   ): Promise<Float32Array> {
-    if (newNodes !== undefined)
-      throw new ValueError(expected('score', 'no new nodes', 'newNodes', newNodes, 'Train with them.'));
+    const added = newNodes === undefined ? null : await this.#encode('score', 'newNodes', newNodes);
+    const names = added?.names ?? this.#names.nodes;
     const scores = new Float32Array(edges.length).fill(Number.NaN);
-    const known = Array.from(edges.keys()).filter((i) => unknown === 'error' || this.#isKnown(edges[i]));
-    const found = await scoreEdges(
-      this.run,
-      Int32Array.from(known, (i) => this.#node('head', edges[i].head, 'src')),
-      Int32Array.from(known, (i) => this.#node('tail', edges[i].tail, 'dst')),
-      this.#relations(known.map((i) => edges[i].relation)),
+    const known = Array.from(edges.keys()).filter(
+      (i) => unknown === 'error' || this.#isKnown(edges[i], names),
     );
-    for (const [at, i] of known.entries()) scores[i] = found[at];
+    const src = Int32Array.from(known, (i) => this.#node('head', edges[i].head, 'src', names));
+    const dst = Int32Array.from(known, (i) => this.#node('tail', edges[i].tail, 'dst', names));
+    const relations = this.#relations(known.map((i) => edges[i].relation));
+    const rows = added === null ? undefined : (ids: Int32Array) => rowsWithNew(this.run, ids, added);
+    const found = await scoreEdges(this.run, { src, dst, relations }, { rows });
+    const scale = unit === 'probability' ? await this.#calibration() : null;
+    for (const [at, i] of known.entries())
+      scores[i] = scale === null ? found[at] : scale.probability(found[at], relations?.[at] ?? null);
     return scores;
   }
 
@@ -151,9 +163,12 @@ export class GraphPredictor extends BasePredictor {
         ...(includeKnown ? {} : { exclude: known[i].add(node) }),
       })),
     );
+    const scale = this.calibrated ? await this.#calibration() : null;
+    const probability = (score: number, { relation, want }: AskedEnd) =>
+      scale === null ? {} : { probability: scale.probability(score, relation, want) };
     return best.map((nodes, i) =>
       nodes.map(({ id, score }) => ({
-        ...{ name: this.#names.nodes.nameOf(id), score },
+        ...{ name: this.#names.nodes.nameOf(id), score, ...probability(score, questions[i]) },
         ...(includeKnown ? { known: known[i].has(id) } : {}),
       })),
     );
@@ -173,21 +188,28 @@ export class GraphPredictor extends BasePredictor {
     const nodes = Int32Array.from(names, (name) => this.#node('name', name));
     const source = await withTestSet(this.run, { nodes });
     const found: ClassifiedName[] = [];
-    await predictNodes(
-      source,
-      this.run.model as NodeClassificationModel,
-      ({ nodes: ids, classes, logits }) => {
-        const probabilities = scope(() => softmax(logits, 1).dataSync().slice() as Float32Array);
-        const width = logits.shape[1];
-        for (const [i, id] of ids.entries())
-          found.push({
-            name: this.#names.nodes.nameOf(id),
-            class: this.classes[classes[i]] ?? String(classes[i]),
-            probabilities: probabilities.subarray(i * width, (i + 1) * width),
-          });
-      },
-    );
+    await predictNodes(source, this.run.model as NodeClassificationModel, ({ nodes: ids, logits }) => {
+      const asked = Array.from(ids, (id) => this.#names.nodes.nameOf(id));
+      found.push(...this.#classified(asked, logits));
+    });
     return found;
+  }
+
+  protected override async classifyNew(given: NewNodes): Promise<ClassifiedName[]> {
+    const { rows, width, added } = await this.#encode('classify', 'nodes', given);
+    return scope(() => this.#classified(added, fromTypedArray(rows, [added.length, width])));
+  }
+
+  /** Returns the classes of nodes by their scores [nodes, classes]. */
+  #classified(names: readonly string[], logits: Tensor): ClassifiedName[] {
+    const probabilities = scope(() => softmax(logits, 1).dataSync().slice() as Float32Array);
+    const width = logits.shape[1];
+    const classes = bestColumns(logits);
+    return names.map((name, i) => ({
+      name,
+      class: this.classes[classes[i]] ?? String(classes[i]),
+      probabilities: probabilities.subarray(i * width, (i + 1) * width),
+    }));
   }
 
   protected override async embedList(names: readonly Name[]): Promise<Float32Array[]> {
@@ -196,20 +218,35 @@ export class GraphPredictor extends BasePredictor {
     return names.map((_, i) => rows.slice(i * width, (i + 1) * width));
   }
 
+  /** Fits probabilities at the first request. */
+  #calibration(): Promise<LinkCalibration> {
+    this.#scale ??= LinkCalibration.fit(this.run).catch((error: unknown) => {
+      // A file that could not be read is read again at the next question.
+      this.#scale = null;
+      throw error;
+    });
+    return this.#scale;
+  }
+
   protected override release(): Promise<void> {
     return this.run.close();
   }
 
-  #node(field: string, raw: Name, side?: 'src' | 'dst'): number {
+  #encode(where: 'score' | 'classify', option: string, given: NewNodes): Promise<EncodedNewNodes> {
+    const relationOf = (raw: Name | undefined): number | null => this.#relation(raw);
+    return readAndEncode(this.run, given, { where, option, names: this.#names.nodes, relationOf });
+  }
+
+  #node(field: string, raw: Name, side?: 'src' | 'dst', names: NameTable = this.#names.nodes): number {
     const { command, prefix } = this.#messageNames;
-    return findName(this.#names.nodes, {
+    return findName(names, {
       ...{ command, raw: String(raw), side, option: `${prefix}${field}`, what: 'an entity' },
     });
   }
 
   /** Returns whether the graph has the names of an edge. */
-  #isKnown({ head, tail, relation }: EdgeName): boolean {
-    const { nodes, relations } = this.#names;
+  #isKnown({ head, tail, relation }: EdgeName, nodes: NameTable): boolean {
+    const { relations } = this.#names;
     return (
       nodes.idOf(String(head), 'src') !== undefined &&
       nodes.idOf(String(tail), 'dst') !== undefined &&

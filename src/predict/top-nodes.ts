@@ -98,25 +98,58 @@ export async function rowsOf(run: OpenedGraphRun, ids: Int32Array): Promise<Node
   return run.storage.readEncoded(ids);
 }
 
-interface NodeRows {
+export interface NodeRows {
   readonly rows: Float32Array;
   readonly width: number;
 }
 
-/** Scores edges, each as a prediction of its destination. */
+/** Edges by ids; relations are null if edges have none. */
+export interface ScoredEdges {
+  readonly src: Int32Array;
+  readonly dst: Int32Array;
+  readonly relations: Int32Array | null;
+}
+
+/** Edges that are scored at a time: their rows are copied. */
+const edgesAtOnce = 16_384;
+
+export interface ScoreEdgesOptions {
+  /** rhs (default): an edge is scored as a prediction of its destination; lhs: of its source, if the decoder predicts sources. */
+  readonly direction?: 'rhs' | 'lhs';
+  /** Returns the rows of nodes; default: those of the graph. */
+  readonly rows?: ((ids: Int32Array) => Promise<NodeRows>) | undefined;
+}
+
 export async function scoreEdges(
   run: OpenedGraphRun,
-  src: Int32Array,
-  dst: Int32Array,
-  relations: Int32Array | null,
+  { src, dst, relations }: ScoredEdges,
+  { direction = 'rhs', rows = (ids) => rowsOf(run, ids) }: ScoreEdgesOptions = {},
 ): Promise<Float32Array> {
   const { decoder } = requireLinkModel(run);
-  const ends = await Promise.all([rowsOf(run, src), rowsOf(run, dst)]);
+  const scores = new Float32Array(src.length);
+  for (let from = 0; from < src.length; from += edgesAtOnce) {
+    const to = Math.min(from + edgesAtOnce, src.length);
+    const ends = await Promise.all([src, dst].map((ids) => rows(ids.subarray(from, to))));
+    const kinds = relations?.subarray(from, to) ?? null;
+    scores.set(scoreRows(decoder, ends, kinds, direction), from);
+  }
+  return scores;
+}
+
+/** Scores edges by the rows of their ends. */
+function scoreRows(
+  decoder: EdgeDecoder,
+  ends: readonly NodeRows[],
+  relations: Int32Array | null,
+  direction: 'rhs' | 'lhs',
+): Float32Array {
   return noGrad(() =>
     scope(() => {
-      const [heads, tails] = ends.map(({ rows, width }) => fromTypedArray(rows, [src.length, width]));
+      const [heads, tails] = ends.map(({ rows, width }) =>
+        fromTypedArray(rows, [rows.length / width, width]),
+      );
       const input = { src: heads, dst: tails, relations, rows: tails };
-      return Float32Array.from(scorePairs(decoder, input).dataSync());
+      return Float32Array.from(scorePairs(decoder, input, direction).dataSync());
     }),
   );
 }

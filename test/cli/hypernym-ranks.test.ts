@@ -71,7 +71,7 @@ test('the model ranks among the synsets of the part of speech, known hypernyms a
   let sum = 0;
   for (const [i, head] of edges.heads.entries()) {
     const fill = (value: number): Int32Array => new Int32Array(nouns.length).fill(value);
-    const scores = await scoreEdges(opened, fill(head), nouns, fill(0));
+    const scores = await scoreEdges(opened, { src: fill(head), dst: nouns, relations: fill(0) });
     const own = scores[nouns.indexOf(edges.tails[i])];
     sum += 1 / (1 + scores.filter((score, at) => score > own && nouns[at] !== head).length);
   }

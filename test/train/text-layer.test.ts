@@ -189,12 +189,11 @@ describe('a run', () => {
       const names = await opened.dataset.nodeNames();
       const [node, answer, instead] = ['item5', 'kind5', 'kind2'].map((name) => names.idOf(name) as number);
       const words = await explainLink(opened, { node, relation: 0, answer, instead });
-      const [high, low] = await scoreEdges(
-        opened,
-        Int32Array.of(node, node),
-        Int32Array.of(answer, instead),
-        Int32Array.of(0, 0),
-      );
+      const [high, low] = await scoreEdges(opened, {
+        src: Int32Array.of(node, node),
+        dst: Int32Array.of(answer, instead),
+        relations: Int32Array.of(0, 0),
+      });
       const total = (words ?? []).reduce((all, { value }) => all + value, 0);
       expect(total).toBeCloseTo(high - low, 3);
       expect(words?.[0]).toMatchObject({ word: '5', column: 'description' });

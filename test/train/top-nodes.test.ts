@@ -53,8 +53,8 @@ describe.each(Object.entries(kinds))('%s', (_name, { decoder, storage = {} }) =>
     const relations = new Int32Array(numNodes).fill(relation as number);
     if (want === 'tail' || !scorer.bothDirections)
       return want === 'tail'
-        ? scoreEdges(opened, own, others, relations)
-        : scoreEdges(opened, others, own, relations);
+        ? scoreEdges(opened, { src: own, dst: others, relations })
+        : scoreEdges(opened, { src: others, dst: own, relations });
     const { rows: values, width } = await opened.storage.readEncoded(others);
     const { fromTypedArray, gatherRows } = await import('skein/tensor');
     const table = fromTypedArray(values, [numNodes, width]);

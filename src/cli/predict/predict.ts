@@ -167,7 +167,7 @@ async function predictNewNodes(
   output: Output,
 ): Promise<void> {
   const { dataset, model } = run;
-  const width = newNodeFeatures(run);
+  const width = newNodeFeatures(run, { command: 'predict', option: '--new-nodes' });
   const names = {
     nodes: await dataset.nodeNames(),
     relations: dataset.hasRelations ? await dataset.relationNames() : null,

@@ -88,7 +88,7 @@ interface Context {
 }
 
 /** Names of a graph, followed by those of new nodes. */
-class ExtendedNames implements NameTable {
+export class ExtendedNames implements NameTable {
   readonly size: number;
   readonly #added = new Map<string, number>();
 

@@ -16,6 +16,7 @@ export async function writeCsv(
   return path;
 }
 
-function fieldText(field: unknown): string {
+/** Returns a value as the text of a cell. */
+export function fieldText(field: unknown): string {
   return field instanceof Date ? field.toISOString() : String(field ?? '');
 }

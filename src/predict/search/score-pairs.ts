@@ -1,5 +1,5 @@
 /** Scores of edges by a decoder. */
-import type { DecoderInput } from '../../gnn/decoders/edge-decoder.js';
+import type { DecoderInput, Direction } from '../../gnn/decoders/edge-decoder.js';
 import { EdgeDecoder } from '../../gnn/index.js';
 import type { Tensor } from '../../tensor/index.js';
 
@@ -8,8 +8,10 @@ export function isCustomDecoder(decoder: EdgeDecoder): boolean {
   return decoder.forward !== EdgeDecoder.prototype.forward;
 }
 
-/** Scores edges [B], each as a prediction of its destination. */
-export function scorePairs(decoder: EdgeDecoder, input: DecoderInput): Tensor {
+/** Scores edges [B], each as a prediction of its destination (rhs), or of its source if the decoder has queries for sources. */
+export function scorePairs(decoder: EdgeDecoder, input: DecoderInput, direction: Direction = 'rhs'): Tensor {
   if (isCustomDecoder(decoder)) return decoder.forward(input).rhsPos;
-  return decoder.comparator.pairs(decoder.query(input.src, input.relations, 'rhs'), input.dst);
+  const { src, dst, relations } = input;
+  const [given, wanted] = direction === 'rhs' ? [src, dst] : [dst, src];
+  return decoder.comparator.pairs(decoder.query(given, relations, direction), wanted);
 }

@@ -17,15 +17,20 @@ export class Candidates {
     this.#types = types;
   }
 
-  /** Returns the candidates, ascending; null (all nodes) for a relation without training edges. */
+  /** Returns the candidates, ascending, every time the same array; null (all nodes) for a relation without training edges. */
   of(relation: number, direction: Direction): Int32Array | null {
-    const { nodes } = this.#counts.of(relation, direction);
-    if (nodes.length === 0) return null;
-    const types = this.#types;
-    if (types === null) return nodes;
     const request = `${direction} ${relation}`;
     const before = this.#byRelation.get(request);
     if (before !== undefined) return before;
+    const { nodes } = this.#counts.of(relation, direction);
+    if (nodes.length === 0) return null;
+    const found = this.#types === null ? nodes : this.#ofTypes(nodes, this.#types);
+    this.#byRelation.set(request, found);
+    return found;
+  }
+
+  /** Returns all nodes of the types that some nodes have. */
+  #ofTypes(nodes: Int32Array, types: ArrayLike<number>): Int32Array {
     const present = new Set(Array.from(nodes, (node) => types[node]));
     const key = [...present].sort((a, b) => a - b).join();
     let found = this.#byTypes.get(key);
@@ -34,7 +39,6 @@ export class Candidates {
       found = all.filter((node) => present.has(types[node]));
       this.#byTypes.set(key, found);
     }
-    this.#byRelation.set(request, found);
     return found;
   }
 }

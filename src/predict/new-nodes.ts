@@ -1,0 +1,154 @@
+/**
+ * New nodes of a program, translated into numbers: features as the training data were encoded, edges by ids, in which the
+ * numbers of new nodes follow those of the graph.
+ */
+import { typedName } from '../data/formats/node-types.js';
+import { type NameTable, TypedNames } from '../data/prepare/name-table.js';
+import { ExtendedNames, type NewNodes as NumberedNodes } from '../data/prepare/new-nodes.js';
+import { isFiniteNumber, type NodeEncoding } from '../data/prepare/node-encoding.js';
+import type { OpenedGraphRun } from '../train/index.js';
+import { expected, ValueError } from '../util/errors.js';
+import { newEdgeFields } from './check-questions.js';
+import { encodeNewNodes, newNodeFeatures } from './encode-new-nodes.js';
+import { fieldText } from './fit/csv-table.js';
+import { nameText } from './fit/edge-input.js';
+import type { Ability, Name, NewNodes } from './predictor.js';
+import { type NodeRows, rowsOf } from './top-nodes.js';
+
+/** New nodes with the rows that the model's encoder gives them. */
+export interface EncodedNewNodes extends NodeRows {
+  /** Names of the graph, followed by those of the new nodes. */
+  readonly names: NameTable;
+  /** Names of the new nodes. */
+  readonly added: readonly string[];
+}
+
+export interface NewNodeContext {
+  readonly where: Ability;
+  /** The argument with the new nodes. */
+  readonly option: string;
+  readonly names: NameTable;
+  /** Returns the number of an edge's relation; null if edges have none. */
+  readonly relationOf: (raw: Name | undefined) => number | null;
+}
+
+export async function readAndEncode(
+  run: OpenedGraphRun,
+  { nodes, edges = [] }: NewNodes,
+  context: NewNodeContext,
+): Promise<EncodedNewNodes> {
+  const { where, option, names: known } = context;
+  const width = newNodeFeatures(run, { command: where, option });
+  const encoding = await run.dataset.nodeEncoding();
+  const added = readNames(nodes, encoding, context);
+  const names = new ExtendedNames(known, added, where);
+  const ends = edges.flatMap((edge, i) => {
+    const { source, target, relation } = newEdgeFields(edge);
+    const kind = context.relationOf(relation);
+    const endOf = (raw: Name, side: 'src' | 'dst'): number => {
+      const id = names.idOf(String(raw), side);
+      if (id !== undefined) return id;
+      const what = 'a node of the graph or a new one';
+      throw new ValueError(expected(where, what, `${option}.edges[${i}]`, raw));
+    };
+    const [src, dst] = [endOf(source, 'src'), endOf(target, 'dst')];
+    return kind === null ? [src, dst] : [src, kind, dst];
+  });
+  const features =
+    encoding === null
+      ? plainFeatures(nodes, width, context)
+      : encodedFeatures(nodes, encoding, width, context);
+  const numbered: NumberedNodes = { names: added, features, edges: Int32Array.from(ends) };
+  const { rows, width: encodedWidth } = await encodeNewNodes(run, numbered);
+  return { rows, width: encodedWidth, names, added };
+}
+
+/** Returns the rows of nodes of the graph and of new ones. */
+export async function rowsWithNew(
+  run: OpenedGraphRun,
+  ids: Int32Array,
+  { rows: added, width, names, added: { length } }: EncodedNewNodes,
+): Promise<NodeRows> {
+  const first = names.size - length;
+  const known = await rowsOf(
+    run,
+    ids.filter((id) => id < first),
+  );
+  const rows = new Float32Array(ids.length * width);
+  let at = 0;
+  for (const [i, id] of ids.entries()) {
+    const [from, row] = id < first ? [known.rows, at++] : [added, id - first];
+    rows.set(from.subarray(row * width, (row + 1) * width), i * width);
+  }
+  return { rows, width };
+}
+
+/** Returns the names of new nodes; throws for names of the graph and for those that occur twice. */
+function readNames(
+  nodes: readonly object[],
+  encoding: NodeEncoding | null,
+  { where, option, names }: NewNodeContext,
+): string[] {
+  const field = encoding?.id ?? 'id';
+  const seen = new Set<string>();
+  for (const [i, node] of nodes.entries()) {
+    const path = `${option}.nodes[${i}].${field}`;
+    const raw = nameText(where, path, (node as Record<string, unknown>)[field]);
+    const name = typedNameOf(raw, names, encoding);
+    if (names.idOf(name) !== undefined)
+      throw new ValueError(expected(where, 'the name of a new node', path, raw, 'The graph has it already.'));
+    if (seen.has(name)) throw new ValueError(expected(where, 'different names', path, raw, 'Merge the two.'));
+    seen.add(name);
+  }
+  return [...seen];
+}
+
+/** Returns a name as the graph has it: with the type of its table, if there are two types. */
+function typedNameOf(raw: string, names: NameTable, encoding: NodeEncoding | null): string {
+  if (!(names instanceof TypedNames)) return raw;
+  if (names.types.some((type) => raw.startsWith(typedName(type, '')))) return raw;
+  const type = encoding?.type ?? null;
+  return type === null ? raw : typedName(type, raw);
+}
+
+/** Encodes fields as the node table of the graph was encoded; a field that a node lacks is a missing value. */
+function encodedFeatures(
+  nodes: readonly object[],
+  encoding: NodeEncoding,
+  width: number,
+  { where, option }: NewNodeContext,
+): Float32Array {
+  const absent = encoding.columns.filter(({ name }) => !nodes.some((node) => Object.hasOwn(node, name)));
+  if (nodes.length > 0 && absent.length > 0)
+    throw new ValueError(
+      `${where}: expected the fields of the training data for ${option}.nodes, got none for ${absent.map(({ name }) => name).join(', ')}. Write null for a value that is unknown.`,
+    );
+  const features = new Float32Array(nodes.length * width);
+  for (const [i, node] of nodes.entries()) {
+    const cells = encoding.columns.map(({ name }) => fieldText((node as Record<string, unknown>)[name]));
+    encoding.encode(cells, features, i * width, (column, what, got) => {
+      throw new ValueError(expected(where, what, `${option}.nodes[${i}].${column}`, got));
+    });
+  }
+  return features;
+}
+
+/** Returns the field `features` of nodes, for a graph without a node table. */
+function plainFeatures(
+  nodes: readonly object[],
+  width: number,
+  { where, option }: NewNodeContext,
+): Float32Array {
+  const features = new Float32Array(nodes.length * width);
+  for (const [i, node] of nodes.entries()) {
+    const { features: given } = node as { readonly features?: unknown };
+    const values: unknown[] =
+      Array.isArray(given) || ArrayBuffer.isView(given) ? Array.from(given as []) : [];
+    if (values.length !== width || !values.every((x) => typeof x === 'number' && isFiniteNumber(x)))
+      throw new ValueError(
+        expected(where, `${width} finite numbers`, `${option}.nodes[${i}].features`, given),
+      );
+    features.set(values as number[], i * width);
+  }
+  return features;
+}
