@@ -92,10 +92,43 @@ export interface EventStatisticsArguments {
   readonly width: number;
 }
 
+/** Numbers of a pair of `pairFeatures`. */
+export const pairFeatureWidth = 22;
+
+export interface PairFeaturesArguments {
+  /** The lists of a stream, as `TemporalGraph.moment` returns them. */
+  readonly starts: Int32Array;
+  readonly neighbors: Int32Array;
+  readonly rows: Int32Array;
+  readonly time: Float64Array;
+  /** Events of the stream. */
+  readonly limit: number;
+  readonly src: Int32Array;
+  readonly times: Float64Array;
+  /** A query sees the events in rows below its cutoff. */
+  readonly cutoffs: Int32Array;
+  readonly numQueries: number;
+  /** Destinations of all queries [numDst]; with perQuery 1, of each query [numDst, numQueries]. */
+  readonly dst: Int32Array;
+  readonly numDst: number;
+  /** 0 or 1. */
+  readonly perQuery: number;
+  /** Latest events of either node that are searched for the other. */
+  readonly depth: number;
+  /** The result [numDst, numQueries, pairFeatureWidth]. */
+  readonly out: Float32Array;
+}
+
 export interface EventKernels {
   /**
    * Observes events in order, and describes the candidates of queries by the events before them. Returns the number of events
    * that were observed, less than numEvents where the store has no room for the next; queries up to that event are answered.
    */
   eventStatistics(args: EventStatisticsArguments): number;
+  /**
+   * For the source of a query and each destination, then the other way round: whether they met among the latest `depth` events,
+   * ⅒ log(1 + how long ago), log(1 + how often), the share of these events, 1 / (events since); then ⅒ log(1 + age) of the 1st,
+   * 4th, 16th and 64th latest event (2 without one), whether there is none, and ⅒ log(1 + number of events).
+   */
+  pairFeatures(args: PairFeaturesArguments): void;
 }

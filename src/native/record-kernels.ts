@@ -55,6 +55,7 @@ const recordOrder: Readonly<Record<RecordKernel, string>> = {
     'nodeInts nodeTimes nodeValues pairInts pairTimes pairValues pairSlots relatedIds relatedCounts totals slots ' +
     'numNodes pairRoom slotCount relatedRoom clock src dst times numEvents querySrc queryTimes queryBefore offsets ' +
     'candidates numQueries shift scale out width',
+  pairFeatures: 'starts neighbors rows time limit src times cutoffs numQueries dst numDst perQuery depth out',
   randomWalk: 'offsets indices sorted starts count walks length restart back near far key step out',
   sampleNegatives:
     'offsets sorted population populationSize nodes count perNode byDegree numNodes key step tag out',
@@ -80,6 +81,9 @@ const recordOrder: Readonly<Record<RecordKernel, string>> = {
   temporalAttentionBackward:
     'gy query h neighbors features eventRows spans w b offsets key drop raw alpha encoded gQuery ' +
     'gNeighbors gw gb numDst heads dimNode dimEdge dimTime scale slope',
+  momentAttention:
+    'fixed mapped mappedRows eventRows eventTimes offsets query own w b merge cutoffs times y numNodes numTimes fanout ' +
+    'heads dimTime hidden scale slope',
 };
 
 /** The names of a kernel's parameters in the order of C++, or null for a kernel that takes positions. */

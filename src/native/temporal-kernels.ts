@@ -69,6 +69,47 @@ export interface TemporalAttentionBackwardArguments extends TemporalAttention {
   readonly gb: FloatArray | null;
 }
 
+/** A node at many times: what does not depend on the time is given, by node and by event. */
+export interface MomentAttentionArguments {
+  /** The part of the scores of each event that does not depend on time [events, heads]. */
+  readonly fixed: FloatArray;
+  /** The part of the values of each event that does not depend on time, mapped to the result [*, heads, hidden]. */
+  readonly mapped: FloatArray;
+  /** Row of `mapped` of each event. */
+  readonly mappedRows: Int32Array;
+  /** Row of each event in the stream, ascending for each node. */
+  readonly eventRows: Int32Array;
+  readonly eventTimes: Float64Array;
+  /** Boundaries of the nodes' events. */
+  readonly offsets: Int32Array;
+  /** Multiplies the cosines of the spans in the scores [numNodes, heads, dimTime]. */
+  readonly query: FloatArray;
+  /** Added to the rows of a node [numNodes, hidden]. */
+  readonly own: FloatArray;
+  /** Frequencies of the time encoding. */
+  readonly w: FloatArray;
+  /** Phases of the time encoding. */
+  readonly b: FloatArray;
+  /** Maps the weighted cosines of all heads to the result [heads·dimTime, hidden]. */
+  readonly merge: FloatArray;
+  /** A time sees the events in rows below its cutoff. */
+  readonly cutoffs: Int32Array;
+  readonly times: Float64Array;
+  /** The result [numNodes, numTimes, hidden]. */
+  readonly y: FloatArray;
+  readonly numNodes: number;
+  readonly numTimes: number;
+  /** The most events of a row: the latest. */
+  readonly fanout: number;
+  readonly heads: number;
+  readonly dimTime: number;
+  readonly hidden: number;
+  /** Factor of the scores. */
+  readonly scale: number;
+  /** Slope of negative raw scores. */
+  readonly slope: number;
+}
+
 export interface TemporalKernels {
   /**
    * raw[p, k] = query[k, i, :]·x, score = scale · (raw > 0 ? raw : slope · raw), alpha its softmax over the edges of i and
@@ -78,4 +119,10 @@ export interface TemporalKernels {
    */
   temporalAttention(args: TemporalAttentionArguments): void;
   temporalAttentionBackward(args: TemporalAttentionBackwardArguments): void;
+  /**
+   * For every node and time: with c = cos(span·w + b) of each visible event, span the time since it rounded to 32 bits, score =
+   * scale · leaky(fixed[k] + query[k]·c), alpha its softmax by head k, y = relu(own + Σ alpha · mapped[k] + merge · Σ alpha · c).
+   * Without visible events the sums are 0. A row depends on its own events alone.
+   */
+  momentAttention(args: MomentAttentionArguments): void;
 }

@@ -7,19 +7,21 @@
  * idea of CAWN and DyGFormer: Yu et al., NeurIPS 2023.)
  */
 import type { TemporalGraph } from '../graph/index.js';
+import { pairFeatureWidth } from '../native/event-kernels.js';
+import { kernels } from '../native/index.js';
 import { checkInteger } from '../util/errors.js';
 
-/** Features of one side: met, how long ago, how often, fraction, events since; then the ages and the count of the node. */
-const meetingWidth = 5;
-const ages = [1, 4, 16, 64] as const;
-const activityWidth = ages.length + 2;
-
-/** Logarithms of times in seconds reach 15; this keeps inputs near 1. */
-const scale = 0.1;
+/** Sources with the times of their questions, and the events that each may see. */
+export interface PairQueries {
+  readonly src: Int32Array;
+  readonly times: Float64Array;
+  /** Events in rows below its cutoff are visible to a query. */
+  readonly cutoffs: Int32Array;
+}
 
 export class PairEncoder {
   /** Features per pair. */
-  static readonly width = 2 * (meetingWidth + activityWidth);
+  static readonly width = pairFeatureWidth;
   readonly depth: number;
   readonly #graph: TemporalGraph;
 
@@ -29,72 +31,38 @@ export class PairEncoder {
   }
 
   /** [n, width], row by row. @param rowLimit only events in rows below it are visible. */
-  encode(
-    src: Int32Array,
-    dst: Int32Array,
-    times: Float64Array,
-    rowLimit = Number.POSITIVE_INFINITY,
-  ): Float32Array {
-    const { width } = PairEncoder;
-    const out = new Float32Array(src.length * width);
-    const moment = this.#graph.moment();
-    let cutoff = 0;
-    let of = Number.NaN;
-    for (let i = 0; i < src.length; i++) {
-      if (times[i] !== of) {
-        of = times[i];
-        cutoff = Math.min(this.#graph.cutoff(of), rowLimit);
-      }
-      this.#side(moment, src[i], dst[i], of, cutoff, out, i * width);
-      this.#side(moment, dst[i], src[i], of, cutoff, out, i * width + meetingWidth + activityWidth);
-    }
-    return out;
+  encode(src: Int32Array, dst: Int32Array, times: Float64Array, rowLimit?: number): Float32Array {
+    return this.#encode({ src, times, cutoffs: cutoffsOf(this.#graph, times, rowLimit) }, dst, false);
   }
 
-  /** Writes the features of `other` in the past of `node`, and of `node` itself. */
-  #side(
-    { starts, neighbors, rows, time }: ReturnType<TemporalGraph['moment']>,
-    node: number,
-    other: number,
-    t: number,
-    cutoff: number,
-    out: Float32Array,
-    at: number,
-  ): void {
-    const start = starts[node];
-    const past = pastCount(rows, start, cutoff);
-    const from = Math.max(0, past - this.depth);
-    let met = 0;
-    let last = -1;
-    for (let k = past - 1; k >= from; k--) {
-      if (neighbors[start + k] !== other) continue;
-      if (met++ === 0) last = k;
-    }
-    if (met > 0) {
-      out[at] = 1;
-      out[at + 1] = scale * Math.log1p(t - time[rows[start + last]]);
-      out[at + 2] = Math.log1p(met);
-      out[at + 3] = met / (past - from);
-      out[at + 4] = 1 / (past - last);
-    }
-    const activity = at + meetingWidth;
-    for (let a = 0; a < ages.length; a++) {
-      const k = past - ages[a];
-      // Missing events count as long ago.
-      out[activity + a] = k < 0 ? 2 : scale * Math.log1p(t - time[rows[start + k]]);
-    }
-    out[activity + ages.length] = past === 0 ? 1 : 0;
-    out[activity + ages.length + 1] = scale * Math.log1p(past);
+  /** Every candidate with all queries [candidates, queries, width]. */
+  encodeEach(queries: PairQueries, candidates: Int32Array): Float32Array {
+    return this.#encode(queries, candidates, true);
+  }
+
+  #encode({ src, times, cutoffs }: PairQueries, dst: Int32Array, shared: boolean): Float32Array {
+    const numQueries = src.length;
+    const numDst = shared ? dst.length : 1;
+    const out = new Float32Array(numQueries * numDst * pairFeatureWidth);
+    const { numEvents, numNodes: _, ...lists } = this.#graph.moment();
+    kernels().pairFeatures({
+      ...lists,
+      ...{ limit: numEvents, src, times, cutoffs, numQueries, dst, numDst, perQuery: shared ? 0 : 1 },
+      ...{ depth: this.depth, out },
+    });
+    return out;
   }
 }
 
-/** Counts the entries of a slice with a row below `cutoff`; the rows of free entries are above all others. */
-function pastCount(rows: Int32Array, start: number, cutoff: number): number {
-  let low = 0;
-  for (let high = rows[start - 1]; low < high; ) {
-    const middle = (low + high) >>> 1;
-    if (rows[start + middle] < cutoff) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+/** Returns for each time the rows below which events are visible: those strictly earlier, and below `rowLimit`. */
+export function cutoffsOf(
+  graph: TemporalGraph,
+  times: Float64Array,
+  rowLimit = Number.POSITIVE_INFINITY,
+): Int32Array {
+  const cutoffs = new Int32Array(times.length);
+  for (let i = 0; i < times.length; i++)
+    cutoffs[i] =
+      i > 0 && times[i] === times[i - 1] ? cutoffs[i - 1] : Math.min(graph.cutoff(times[i]), rowLimit);
+  return cutoffs;
 }

@@ -12,9 +12,11 @@ import { backward, gatherRows, noGrad, scope, type Tensor } from '../tensor/inde
 import { InternalError, StateError } from '../util/errors.js';
 import { checkOptionNames } from '../util/option-names.js';
 import type { TemporalBatch } from './batch.js';
+import { CandidateRanker } from './candidate-ranker.js';
 import type { EdgeScores } from './layers/edge-predictor.js';
 import type { SharedMailBox } from './mailbox/index.js';
 import { MailboxState } from './mailbox/mailbox-state.js';
+import type { CandidateScorer } from './models/candidate-scorer.js';
 import type { TemporalOutput } from './models/output.js';
 import {
   type CandidateScores,
@@ -54,6 +56,8 @@ export interface TemporalRuntimeOptions {
   readonly mailbox?: SharedMailBox | null;
   /** Any other state that events change, in place of a mailbox. */
   readonly state?: CommittedState | null;
+  /** Scores many candidates faster than batches with negatives do; null or absent if there is no such way. */
+  readonly candidates?: CandidateScorer | null;
   /** Needed for training. */
   readonly optimizer?: StepOptimizer | null;
   /** Gradients are scaled down to this norm. */
@@ -71,6 +75,7 @@ export class TemporalRuntime implements ScoringSteps {
   readonly mailbox: SharedMailBox | null;
   readonly state: CommittedState | null;
   readonly evaluateCandidates?: NonNullable<ScoringSteps['evaluateCandidates']>;
+  readonly scoreCandidates?: NonNullable<ScoringSteps['scoreCandidates']>;
   readonly #optimizer: StepOptimizer | null;
   readonly #maxGradNorm: number;
   readonly #loss: (scores: EdgeScores) => Tensor;
@@ -80,6 +85,7 @@ export class TemporalRuntime implements ScoringSteps {
       model: true,
       mailbox: true,
       state: true,
+      candidates: true,
       optimizer: true,
       maxGradNorm: true,
       loss: true,
@@ -99,6 +105,14 @@ export class TemporalRuntime implements ScoringSteps {
     this.#loss = options.loss ?? pairLoss;
     if (this.model.scoreCandidates !== undefined)
       this.evaluateCandidates = (events, { candidates }) => this.#scoreCandidates(events, candidates);
+    const { candidates: scorer = null } = options;
+    if (scorer !== null) {
+      const ranker = new CandidateRanker(scorer);
+      this.evaluateCandidates = (batch, { candidates }) =>
+        this.#withOutput(batch, true, (out) => ranker.scores(batch, out, candidates));
+      this.scoreCandidates = (batch, candidates) =>
+        this.#withOutput(batch, false, (out) => ranker.byEvent(batch, out, candidates));
+    }
   }
 
   /** Trains on a batch, then commits it. */
@@ -155,12 +169,17 @@ export class TemporalRuntime implements ScoringSteps {
   }
 
   #scoreBatch(batch: TemporalBatch, commit: boolean): StepResult {
+    return this.#withOutput(batch, commit, (out) => finiteScores(null, this.model.score(out, batch)));
+  }
+
+  /** Computes scores from the output of a batch, then commits it or not. */
+  #withOutput<R>(batch: TemporalBatch, commit: boolean, scores: (out: TemporalOutput) => R): R {
     return noGrad(() =>
       scope(() => {
         const out = this.#mode(false).model.forward(batch);
-        const step = finiteScores(null, this.model.score(out, batch));
+        const result = scores(out);
         if (commit) this.#commit(batch, () => out);
-        return step;
+        return result;
       }),
     );
   }

@@ -166,6 +166,10 @@ const samplers: Record<string, () => KernelCall> = {
     ...[i(1), i(0), Float64Array.of(1), 1, i(1), Float64Array.of(2), i(1), i(0, 1), i(1), 1],
     ...[f(67), f(67), f(67), 67],
   ],
+  pairFeatures: () => [
+    ...[i(1, 1), i(0, 0, 0), i(2, 0, 1), Float64Array.of(1, 2), 2],
+    ...[i(1, 0), Float64Array.of(9, 9), i(2, 2), 2, i(0, 1), 2, 0, 3, f(88)],
+  ],
   randomWalk: () => [
     ...[ring.offsets(), ring.indices(), ring.indices(), i(0, 1, 2), 3, 2, 3],
     ...[0, 9, 9, 9, key(), 0, zeros(24)],
@@ -210,6 +214,22 @@ const scores: Record<string, () => KernelCall> = {
   temporalAttentionBackward: () => [
     ...[f(4 * row), f(4 * row), f(6), i(2, 0, 1), f(6), i(2, 1, 0), f(3), f(2), f(2), offsets(), key(), 0.5],
     ...[f(6), f(6), f(6), f(4 * row), f(6), f(2), f(2), 2, 2, 2, 2, 2, 1, 0.2],
+  ],
+  momentAttention: () => [
+    ...[
+      f(6),
+      f(18),
+      i(0, 2, 1),
+      i(0, 0, 1),
+      Float64Array.of(1, 1, 2),
+      offsets(),
+      f(8),
+      f(6),
+      f(2),
+      f(2),
+      f(12),
+    ],
+    ...[i(1, 2), Float64Array.of(3, 4), f(12), 2, 2, 2, 2, 2, 3, 1, 0.2],
   ],
 };
 

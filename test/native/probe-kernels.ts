@@ -46,6 +46,8 @@ const notFollowed: Readonly<Record<string, readonly number[]>> = {
   sampleNeighbors: [5, 12],
   sampleHop: [11],
   sampleTemporalHop: [1, 2],
+  pairFeatures: [1, 2, 7],
+  momentAttention: [3, 11],
   randomWalk: [2],
   sampleNegatives: [1, 2],
   sortRows: [1],

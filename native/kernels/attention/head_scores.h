@@ -107,4 +107,15 @@ inline void exp_all(T* s, i64 n) {
   for_lanes<T>(n, [=](i64 i, auto lanes) { exp_lanes(Lanes<T>::load(s + i, lanes, T(0))).store(s + i, lanes); });
 }
 
+// alpha = softmax over the n edges of scale · leaky(raw), by head.
+template <int H, class T>
+inline void softmax_edges(const T* raw, T* alpha, T* common, i64 n, i64 heads, T scale, T slope) {
+  for (i64 c = 0; c < n * heads; ++c) alpha[c] = scale * (raw[c] > T(0) ? raw[c] : slope * raw[c]);
+  head_max<H>(alpha, n, heads, common);
+  head_map<H>(alpha, n, heads, common, alpha, [](auto& s, const auto& top) { s -= top; });
+  exp_all(alpha, n * heads);
+  head_sum<H>(alpha, n, heads, common);
+  head_map<H>(alpha, n, heads, common, alpha, [](auto& s, const auto& total) { s /= total; });
+}
+
 }  // namespace skein

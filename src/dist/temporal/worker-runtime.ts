@@ -33,7 +33,7 @@ import { gatherByPosition } from './gather-scores.js';
 import { GradientTree } from './gradient-tree.js';
 import type { WorkerBatch } from './worker-loader.js';
 
-export interface WorkerRuntimeOptions extends Omit<TemporalRuntimeOptions, 'state'> {
+export interface WorkerRuntimeOptions extends Omit<TemporalRuntimeOptions, 'state' | 'candidates'> {
   readonly comm: Communicator;
   readonly seed?: number;
 }

@@ -2,7 +2,7 @@ import type { EventKernels } from '../event-kernels.js';
 import { PairQuery } from './event-describe.js';
 import { hasRoom, observeEvent } from './event-observe.js';
 
-export const eventTwins: EventKernels = {
+export const eventTwins: Pick<EventKernels, 'eventStatistics'> = {
   eventStatistics(store) {
     const { src, dst, times, numEvents, querySrc, queryTimes, queryBefore, numQueries } = store;
     let q = 0;

@@ -144,8 +144,8 @@ export class TemporalAttentionLayer extends Module {
     return concat(rows, 0);
   }
 
-  /** Returns Kᵀq of rows [n, dimNode], [heads, n, X]. */
-  #keyedQueries(own: Tensor): Tensor {
+  /** Returns Kᵀq of rows [n, dimNode], [heads, n, X], X as in `temporalAttention`. */
+  keyedQueries(own: Tensor): Tensor {
     const { heads } = this.sizes;
     const query = reshape(this.#query(own), [own.shape[0], heads, this.key.shape[1]]);
     return headProduct(permute(query, [1, 0, 2]), this.key, false);
@@ -155,7 +155,7 @@ export class TemporalAttentionLayer extends Module {
   #sharedQueries({ h, dstRows }: AttentionInput): SharedQueries | null {
     const { unique, positions } = distinct(dstRows);
     if (2 * unique.length > dstRows.length) return null;
-    const queries = this.#keyedQueries(gatherRows(h, unique));
+    const queries = this.keyedQueries(gatherRows(h, unique));
     const [heads, count, width] = queries.shape;
     const place = new Int32Array(h.shape[0]);
     for (let i = 0; i < dstRows.length; i++) place[dstRows[i]] = positions[i];
@@ -163,7 +163,7 @@ export class TemporalAttentionLayer extends Module {
   }
 
   #queries(own: Tensor, dstRows: Int32Array, shared: SharedQueries | null): Tensor {
-    if (shared === null) return this.#keyedQueries(own);
+    if (shared === null) return this.keyedQueries(own);
     const { heads } = this.sizes;
     const { table, count, place } = shared;
     const rows = new Int32Array(heads * dstRows.length);

@@ -5,6 +5,7 @@ import type { MemorySection } from '../config/keys.js';
 import { SharedMailBox } from '../mailbox/index.js';
 import { MailboxState } from '../mailbox/mailbox-state.js';
 import type { StoreFactory } from '../mailbox/state-store.js';
+import { candidateScorer } from './candidate-scorer.js';
 import { GeneralModel } from './general-model.js';
 import { temporalModelKind } from './model-kind.js';
 
@@ -27,6 +28,7 @@ export const generalKind = temporalModelKind({
     return {
       model,
       state: mailbox === null ? null : new MailboxState(mailbox, mail),
+      candidates: store === undefined ? candidateScorer(model, graph, mailbox) : null,
       needs: {
         mailbox,
         neighbors: { fanouts, strategy, propTime, ...(history > 1 ? { history, duration } : {}) },

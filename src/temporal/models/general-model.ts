@@ -101,6 +101,11 @@ export class GeneralModel extends Module {
     return this.predictor.forward(output.embeddings, batch, batch.pairFeatures ?? null);
   }
 
+  /** Returns the input of the first layer for the nodes of a batch [U, width]; with memory, after mail. */
+  nodeRows(batch: TemporalBatch): Tensor {
+    return this.memory === null ? this.#nodeRows(batch) : this.memory.forward(batch)[0].h;
+  }
+
   #embed(batch: TemporalBatch, views: readonly MemoryView[] | null): Tensor {
     if (this.identity !== null && views !== null) return this.#fromMemory(this.identity, batch, views[0]);
     const windows = this.attention.map((layers, w) =>

@@ -14,6 +14,7 @@ import type { StoreFactory } from '../mailbox/state-store.js';
 import type { TemporalModel } from '../runtime.js';
 import type { ScoringSteps } from '../steps.js';
 import type { CommittedState, TemporalState } from '../temporal-state.js';
+import type { CandidateScorer } from './candidate-scorer.js';
 
 /** Inputs of the construction of a model. */
 export interface TemporalPlace<O = Readonly<Record<string, unknown>>> {
@@ -57,6 +58,8 @@ export interface CommittedModel {
   /** Null where events change nothing. */
   readonly state: CommittedState | null;
   readonly needs: BatchNeeds;
+  /** Scores many candidates faster than batches with negatives do; null or absent if there is no such way. */
+  readonly candidates?: CandidateScorer | null;
 }
 
 /** The means by which custom steps train parameters. */

@@ -97,8 +97,8 @@ function stepsOf({ made, optimizer, runtimeOptions }: AssemblyComponents): Scori
     const { maxGradNorm = 0 } = runtimeOptions;
     return typeof steps === 'function' ? steps({ optimizer, maxGradNorm }) : steps;
   }
-  const { model, state } = made;
-  return new TemporalRuntime({ ...runtimeOptions, model, state, optimizer });
+  const { model, state, candidates = null } = made;
+  return new TemporalRuntime({ ...runtimeOptions, model, state, candidates, optimizer });
 }
 
 /** Throws if a run sets the loss or the negatives of a model that has its own. */
