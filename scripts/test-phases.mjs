@@ -2,6 +2,7 @@
  * The phases of the tests: vitest's arguments, environment and preparation. None takes longer than 40 minutes on two
  * cores, so that each can be run separately: `npm run test:full -- --phase=<name>`.
  */
+import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { allLevels, buildAddon } from './build-addon.mjs';
@@ -83,6 +84,12 @@ export function missingForLevel(level, info) {
   const words = new Set(info.split(/\s+/));
   const missing = (featuresOf[level] ?? []).filter((feature) => !words.has(feature));
   return missing.length === 0 ? null : `this processor cannot run level ${level}: no ${missing.join(', ')}`;
+}
+
+/** Returns why a program cannot be run, or null. */
+function missingProgram(name, args) {
+  const { error } = spawnSync(name, args, { stdio: 'ignore' });
+  return error === undefined ? null : `${name} is not installed`;
 }
 
 /** Builds one level of the addon; by default a machine has only its best level. */
@@ -209,6 +216,17 @@ export function allPhases() {
       name: 'long-kills',
       about: 'runs of one process, killed repeatedly',
       args: long('kill-resume', 'temporal-kill-resume'),
+    },
+    {
+      name: 'long-kills-streams',
+      about: 'durable streams under load, killed 200 times',
+      args: long('stream-kill'),
+    },
+    {
+      name: 'brokers',
+      about: 'NATS JetStream as a source of a stream: restarts of the broker, kills of the consumer',
+      args: long('broker-nats'),
+      missing: missingProgram('nats-server', ['--version']),
     },
     {
       name: 'long-kills-workers',

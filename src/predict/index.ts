@@ -42,15 +42,4 @@ export type {
   RecommendOptions,
   ScoreOptions,
 } from './predictor.js';
-export { StreamBusyError } from './stream/busy-error.js';
-export type { DurableStream } from './stream/durable-stream.js';
-export { openStream } from './stream/open-stream.js';
-export type {
-  NewNodesRule,
-  QuarantinedEvent,
-  SourceStatus,
-  StreamEvent,
-  StreamOptions,
-  StreamQuality,
-  StreamStatus,
-} from './stream/types.js';
+export * from './stream/index.js';

@@ -13,7 +13,7 @@ import { checkInteger, checkNumber, expected, ShapeError, ValueError } from '../
 import { type Latency, LatencyLog } from '../util/latency-log.js';
 import { checkOptionNames } from '../util/option-names.js';
 import { BatchMaker, range } from './batch-maker.js';
-import type { ScoreArray, ScoringSteps } from './steps.js';
+import type { ScoreArray, ScoredStep, ScoringSteps } from './steps.js';
 import type { TemporalState } from './temporal-state.js';
 
 export interface OnlineOptions {
@@ -155,6 +155,18 @@ export class OnlineScorer {
     const scores = count > 0 ? this.#score(sources, dst, times) : new Float32Array(0);
     this.#latencies.add(performance.now() - started);
     return scores;
+  }
+
+  /**
+   * Scores events of the graph that the state does not contain, each against as many negatives, at its own time: the events of
+   * `rows`, then the negatives [rows · amount].
+   */
+  scoreEvents(rows: Int32Array, negatives: Int32Array): Pick<ScoredStep, 'positive' | 'negative'> {
+    for (const row of rows)
+      checkInteger('scoreEvents', 'a row', row, this.#stateRows, this.graph.numEvents - 1);
+    const pairs = { ...this.#maker.pairs(rows, negatives), eventRows: new Int32Array(rows.length).fill(-1) };
+    const roots = this.#maker.roots(pairs);
+    return this.#runtime.score(this.#maker.make(pairs, roots, this.#sample(roots)));
   }
 
   #score(src: ArrayLike<number>, dst: ArrayLike<number>, times: Float64Array): ScoreArray {

@@ -8,8 +8,15 @@ import type { PlainEvent } from './log-entry.js';
 import type { StreamEvent } from './types.js';
 
 /** Returns an event whose names and time have been checked, with all fields; `path` names it in errors. */
-export function plainEvent(path: string, event: StreamEvent, columns: EventColumnMaker): PlainEvent {
-  const time = timeNumber(event.time);
+export function plainEvent(
+  path: string,
+  event: StreamEvent,
+  columns: EventColumnMaker,
+  perSecond: number,
+): PlainEvent {
+  const { time: given } = event;
+  // Dates are in the unit of the stream: seconds, if it is not known.
+  const time = given instanceof Date ? timeNumber(given) * (perSecond === 0 ? 1 : perSecond) : given;
   // The comparison is also false for NaN.
   if (!(Math.abs(time) <= maxTime))
     throw new ValueError(expected('append', `a finite number up to ${maxTime}`, `${path}.time`, event.time));

@@ -6,12 +6,14 @@
 
 import type { OpenedEventRun } from '../../train/index.js';
 import { expected, ValueError } from '../../util/errors.js';
+import { checkNamedEvents } from '../check-questions.js';
 import { EventPredictor } from '../event-predictor.js';
 import type { AppendOptions, AppendResult, NamedEvent } from '../predictor.js';
 import { Admission } from './admission.js';
 import { checkId, plainEvent } from './check-events.js';
 import { streamDigest } from './digest.js';
 import type { PlainEvent, UnreadableMessage } from './log-entry.js';
+import type { SourceMessage, Unreadable } from './sources/messages.js';
 import { StreamEngine } from './stream-engine.js';
 import { makeStreamParts, type StreamParts } from './stream-parts.js';
 import { statusOf } from './stream-status.js';
@@ -20,10 +22,9 @@ import type { QuarantinedEvent, StreamEvent, StreamOptions, StreamStatus } from 
 /** Messages of a source that are appended together. */
 export interface SourceBatch {
   readonly source: string;
-  /** After the last message of the batch. */
-  readonly position: number;
-  readonly events: readonly StreamEvent[];
-  readonly unreadable: readonly UnreadableMessage[];
+  /** After the last message of the batch; null for sources without positions. */
+  readonly position: number | null;
+  readonly messages: readonly SourceMessage[];
 }
 
 export class DurableStream extends EventPredictor {
@@ -69,15 +70,23 @@ export class DurableStream extends EventPredictor {
       const known = this.#engine.intake.known(checkId('requestId', requestId));
       if (known !== null) return known;
     }
-    const plain = events.map((event, i) => plainEvent(`events[${i}]`, event, this.columns));
+    const plain = events.map((event, i) =>
+      plainEvent(`events[${i}]`, event, this.columns, this.#engine.intake.rules.perSecond),
+    );
     if (this.#engine.intake.rules.maxNewNodes === 0) this.#checkNames(plain);
     return this.#write(source, null, plain, [], requestId ?? null);
   }
 
-  /** Appends what a source read; its position becomes part of the log. */
-  async appendBatch({ source, position, events, unreadable }: SourceBatch): Promise<AppendResult> {
-    const plain = events.map((event, i) => plainEvent(`events[${i}]`, event, this.columns));
-    return this.#write(source, position, plain, unreadable, null);
+  /** Appends messages of a source; its position becomes part of the log. Messages that are not events are quarantined. */
+  async appendBatch({ source, position, messages }: SourceBatch): Promise<AppendResult> {
+    const events: PlainEvent[] = [];
+    const unreadable: UnreadableMessage[] = [];
+    for (const message of messages) {
+      const read = 'event' in message ? this.#tryEvent(message) : message;
+      if ('reason' in read) unreadable.push({ text: `${read.reason}: ${read.text.slice(0, 1000)}` });
+      else events.push(read);
+    }
+    return this.#write(source, position, events, unreadable, null);
   }
 
   /** Position of the last message of a source in the log; null if there is none. */
@@ -136,6 +145,22 @@ export class DurableStream extends EventPredictor {
       await this.#engine.close();
     } finally {
       await super.release();
+    }
+  }
+
+  #tryEvent({
+    text,
+    event,
+  }: {
+    readonly text: string;
+    readonly event: StreamEvent;
+  }): PlainEvent | Unreadable {
+    try {
+      checkNamedEvents('append', [event]);
+      return plainEvent('message', event, this.columns, this.#engine.intake.rules.perSecond);
+    } catch (error) {
+      if (!(error instanceof ValueError)) throw error;
+      return { text, reason: error.message };
     }
   }
 

@@ -25,12 +25,21 @@ export class RollingQuality {
     return Int32Array.from({ length: this.candidates }, () => nodes[random.nextInt(count)]);
   }
 
-  /** Adds the rank of the first score among all; equal scores count half. */
-  add(scores: ArrayLike<number>): void {
-    let rank = 1;
-    for (let i = 1; i < scores.length; i++)
-      rank += scores[i] > scores[0] ? 1 : scores[i] === scores[0] ? 0.5 : 0;
-    this.#ranks[this.#count++ % kept] = rank;
+  /** Adds the rank of each event among its competitors; equal scores count half. */
+  add({
+    positive,
+    negative,
+  }: {
+    readonly positive: ArrayLike<number>;
+    readonly negative: ArrayLike<number>;
+  }): void {
+    const amount = negative.length / positive.length;
+    for (let i = 0; i < positive.length; i++) {
+      let rank = 1;
+      for (let k = i * amount; k < (i + 1) * amount; k++)
+        rank += negative[k] > positive[i] ? 1 : negative[k] === positive[i] ? 0.5 : 0;
+      this.#ranks[this.#count++ % kept] = rank;
+    }
   }
 
   metrics(): StreamQuality {

@@ -130,6 +130,7 @@ export class StreamModel {
     const { time, numEvents } = graph;
     if (this.#state === null || from === numEvents) return null;
     const { batchSize } = this.parts;
+    // Small slices, so that events are ranked by a state that lacks few others.
     if (this.#state.isBatchFree === true) return Math.min(numEvents, from + freeBatch);
     const [cut = Number.POSITIVE_INFINITY] = this.#cuts;
     let end = from + batchSize;
@@ -140,29 +141,26 @@ export class StreamModel {
     return end === numEvents && time[end - 1] >= watermark ? null : end;
   }
 
+  /** Ranks some of the events of a batch, which the state does not contain yet. */
   #rankEvents(from: number, end: number): void {
     const { quality, pool } = this.parts;
     if (quality === null) return;
-    const { src, dst, time } = this.#scorer.graph;
-    const first = this.baseRows + Math.ceil((from - this.baseRows) / quality.every) * quality.every;
-    for (let row = first; row < end; row += quality.every) {
-      if (this.#state?.isBatchFree === true) this.#scorer.advanceTo(this.#momentStart(row));
-      const { stateRows } = this.#scorer;
-      const count = pool.countBefore(row);
-      if (count === 0 || (stateRows > 0 && time[row] <= time[stateRows - 1])) continue;
-      const others = quality.draw(row - this.baseRows, pool.nodes, count);
-      quality.add(this.#scorer.score([src[row]], [dst[row], ...others], time[row]));
-    }
-  }
-
-  /** Returns the first row that is not in the state and has the time of a row. */
-  #momentStart(row: number): number {
     const { time } = this.#scorer.graph;
-    let start = row;
-    while (start > this.#scorer.stateRows && time[start - 1] === time[row]) start--;
-    return start;
+    const reached = from === 0 ? Number.NEGATIVE_INFINITY : time[from - 1];
+    const first = this.baseRows + Math.ceil((from - this.baseRows) / quality.every) * quality.every;
+    const rows: number[] = [];
+    for (let row = first; row < end; row += quality.every)
+      if (time[row] > reached && pool.countBefore(row) > 0) rows.push(row);
+    if (rows.length === 0) return;
+    const others = new Int32Array(rows.length * quality.candidates);
+    for (const [i, row] of rows.entries())
+      others.set(
+        quality.draw(row - this.baseRows, pool.nodes, pool.countBefore(row)),
+        i * quality.candidates,
+      );
+    quality.add(this.#scorer.scoreEvents(Int32Array.from(rows), others));
   }
 }
 
-/** Events per slice where the state does not depend on batches: some milliseconds. */
-const freeBatch = 2000;
+/** Events per slice where the state does not depend on batches. */
+const freeBatch = 500;

@@ -55,7 +55,16 @@ export class Watermark {
       position: position ?? known?.position ?? null,
     });
     this.#latest = Math.max(this.#latest, latest);
-    if (this.#sources.size > maxSources) this.#sources.delete(this.#sources.keys().next().value as string);
+    if (this.#sources.size > maxSources) this.#forgetOne();
+  }
+
+  /** Removes the source that has been silent longest; those with positions are needed to continue. */
+  #forgetOne(): void {
+    for (const [name, { position }] of this.#sources)
+      if (position === null) {
+        this.#sources.delete(name);
+        return;
+      }
   }
 
   /** Moves the watermark by what sources have sent. */

@@ -1,0 +1,22 @@
+/** Models over streams of events that last. */
+export { StreamBusyError } from './busy-error.js';
+export type { DurableStream } from './durable-stream.js';
+export { openStream } from './open-stream.js';
+export {
+  type FollowFileOptions,
+  type FollowLinesOptions,
+  followFile,
+  followInput,
+} from './sources/follow-lines.js';
+export { type FollowNatsOptions, followNats } from './sources/follow-nats.js';
+export type { FieldMapping } from './sources/messages.js';
+export type { StreamSource } from './sources/source-loop.js';
+export type {
+  NewNodesRule,
+  QuarantinedEvent,
+  SourceStatus,
+  StreamEvent,
+  StreamOptions,
+  StreamQuality,
+  StreamStatus,
+} from './types.js';

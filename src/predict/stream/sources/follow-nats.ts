@@ -1,0 +1,166 @@
+/**
+ * NATS JetStream as a source. The sequence number of the last message is part of the stream's log and snapshots, so a
+ * restart continues behind it, whatever the broker believes: every message is in the stream exactly once. Connections that
+ * break are opened again, for as long as it takes.
+ */
+import type { JetStreamClient, JsMsg } from '@nats-io/jetstream';
+import type { NatsConnection } from '@nats-io/transport-node';
+import { StateError } from '../../../util/errors.js';
+import { checkOptionNames } from '../../../util/option-names.js';
+import type { DurableStream } from '../durable-stream.js';
+import { type FieldMapping, parseMessage } from './messages.js';
+import { appendPatiently, pause, type StreamSource, startSource } from './source-loop.js';
+
+export interface FollowNatsOptions {
+  /** Such as `nats://127.0.0.1:4222`. */
+  readonly servers: string | readonly string[];
+  /** Name of the JetStream stream. */
+  readonly stream: string;
+  /** Only messages with these subjects. Default: all of the stream. */
+  readonly subjects?: string | readonly string[];
+  readonly fields?: FieldMapping;
+  /** Name of the source. Default: `nats:` and the name of the JetStream stream. */
+  readonly source?: string;
+  readonly user?: string;
+  readonly password?: string;
+  readonly token?: string;
+  /** Whether messages without an id get the `Nats-Msg-Id` of their headers. Default true. */
+  readonly messageIds?: boolean;
+}
+
+/** Messages of one request to the broker. */
+const mostMessages = 500;
+const waitMilliseconds = 1000;
+const retryMilliseconds = 500;
+
+/** Appends the messages of a JetStream stream; needs the packages `@nats-io/transport-node` and `@nats-io/jetstream`. */
+export function followNats(stream: DurableStream, options: FollowNatsOptions): StreamSource {
+  checkOptionNames('followNats', options, {
+    ...({ servers: true, stream: true, subjects: true, fields: true, source: true } as const),
+    ...({ user: true, password: true, token: true, messageIds: true } as const),
+  });
+  const source = options.source ?? `nats:${options.stream}`;
+  return startSource(source, async (stop) => {
+    const { transport, jetstream } = await loadPackages();
+    const connection = await connect(transport, options, stop);
+    if (connection === null) return;
+    try {
+      const client = jetstream.jetstream(connection);
+      while (!stop.aborted) await readBatch(stream, client, jetstream, source, options, stop);
+    } finally {
+      await connection.close();
+    }
+  });
+}
+
+type Transport = typeof import('@nats-io/transport-node');
+type JetStream = typeof import('@nats-io/jetstream');
+
+async function loadPackages(): Promise<{ transport: Transport; jetstream: JetStream }> {
+  try {
+    return {
+      transport: await import('@nats-io/transport-node'),
+      jetstream: await import('@nats-io/jetstream'),
+    };
+  } catch (error) {
+    throw new StateError(
+      'followNats: expected the packages @nats-io/transport-node and @nats-io/jetstream, got none. Install them: npm install @nats-io/transport-node @nats-io/jetstream',
+      {},
+      { cause: error },
+    );
+  }
+}
+
+/** Connects; a broker that is not there yet is waited for. Returns null if the source was stopped before. */
+async function connect(
+  { connect: open, errors }: Transport,
+  { servers, user, password, token }: FollowNatsOptions,
+  stop: AbortSignal,
+): Promise<NatsConnection | null> {
+  while (!stop.aborted) {
+    try {
+      return await open({
+        servers: typeof servers === 'string' ? servers : [...servers],
+        maxReconnectAttempts: -1,
+        reconnectTimeWait: retryMilliseconds,
+        ...(user === undefined ? {} : { user }),
+        ...(password === undefined ? {} : { pass: password }),
+        ...(token === undefined ? {} : { token }),
+      });
+    } catch (error) {
+      if (!(error instanceof errors.ConnectionError)) throw error;
+      await pause(retryMilliseconds, stop);
+    }
+  }
+  return null;
+}
+
+/** Reads and appends messages behind the position of the source until the broker has no more, or fails. */
+async function readBatch(
+  stream: DurableStream,
+  client: JetStreamClient,
+  { DeliverPolicy }: JetStream,
+  source: string,
+  options: FollowNatsOptions,
+  stop: AbortSignal,
+): Promise<void> {
+  const { subjects } = options;
+  let from = (stream.positionOf(source) ?? 0) + 1;
+  try {
+    const consumer = await client.consumers.get(options.stream, {
+      deliver_policy: DeliverPolicy.StartSequence,
+      opt_start_seq: from,
+      ...(subjects === undefined
+        ? {}
+        : { filter_subjects: typeof subjects === 'string' ? subjects : [...subjects] }),
+    });
+    while (!stop.aborted) {
+      const batch: JsMsg[] = [];
+      // A consumer that the library has made again may repeat messages.
+      for await (const message of await consumer.fetch({
+        max_messages: mostMessages,
+        expires: waitMilliseconds,
+      }))
+        if (message.seq >= from) batch.push(message);
+      if (batch.length === 0) continue;
+      from = batch[batch.length - 1].seq + 1;
+      await appendMessages(stream, source, batch, options, stop);
+    }
+  } catch (error) {
+    if (error instanceof Error && error.name === 'StreamNotFoundError')
+      throw new StateError(
+        `followNats: expected a JetStream stream, got ${options.stream}, which the broker does not have. Create it first.`,
+        {},
+        { cause: error },
+      );
+    if (!isPassing(error)) throw error;
+    await pause(retryMilliseconds, stop);
+  }
+}
+
+async function appendMessages(
+  stream: DurableStream,
+  source: string,
+  batch: readonly JsMsg[],
+  { fields = {}, messageIds = true }: FollowNatsOptions,
+  stop: AbortSignal,
+): Promise<void> {
+  const messages = batch.map((message) => {
+    const parsed = parseMessage(message.string(), fields);
+    const id = message.headers?.get('Nats-Msg-Id') ?? '';
+    if (!messageIds || id === '' || !('event' in parsed) || parsed.event.id !== undefined) return parsed;
+    return { ...parsed, event: { ...parsed.event, id } };
+  });
+  await appendPatiently(stream, { source, position: batch[batch.length - 1].seq, messages }, stop);
+}
+
+/** Errors of a connection or of a broker that may be gone for a while. */
+const passing = [
+  ...['ClosedConnectionError', 'ConnectionError', 'ConsumerNotFoundError', 'DrainingConnectionError'],
+  ...['JetStreamApiError', 'JetStreamError', 'JetStreamNotEnabled', 'JetStreamStatusError', 'NoResponders'],
+  ...['NoRespondersError', 'ProtocolError', 'RequestError', 'TimeoutError'],
+];
+
+function isPassing(error: unknown): boolean {
+  return error instanceof Error && passing.includes(error.name);
+}

@@ -1,0 +1,61 @@
+/** A source that appends to a stream in the background until it ends or is stopped. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { StreamBusyError } from '../busy-error.js';
+import type { DurableStream } from '../durable-stream.js';
+import type { SourceMessage } from './messages.js';
+
+/** A running source. */
+export interface StreamSource {
+  readonly name: string;
+  /** Resolves when the source has ended or was stopped; rejects with the error that ended it. */
+  readonly done: Promise<void>;
+  /** Ends the source after what it has read; resolves like `done`. */
+  stop(): Promise<void>;
+}
+
+/** Starts a source; `run` returns when it has ended, or soon after `stop` is aborted. */
+export function startSource(name: string, run: (stop: AbortSignal) => Promise<void>): StreamSource {
+  const controller = new AbortController();
+  const done = run(controller.signal);
+  // The caller may look at `done` later.
+  done.catch(() => undefined);
+  return {
+    name,
+    done,
+    stop: () => {
+      controller.abort();
+      return done;
+    },
+  };
+}
+
+/** Appends messages, and waits while the stream is busy; returns false if it was stopped before. */
+export async function appendPatiently(
+  stream: DurableStream,
+  batch: {
+    readonly source: string;
+    readonly position: number | null;
+    readonly messages: readonly SourceMessage[];
+  },
+  stop: AbortSignal,
+): Promise<boolean> {
+  for (;;) {
+    try {
+      await stream.appendBatch(batch);
+      return true;
+    } catch (error) {
+      if (!(error instanceof StreamBusyError)) throw error;
+      if (!(await pause(1000 * Math.min(1, error.retryAfter), stop))) return false;
+    }
+  }
+}
+
+/** Waits; returns false as soon as `stop` is aborted. */
+export async function pause(milliseconds: number, stop: AbortSignal): Promise<boolean> {
+  try {
+    await sleep(milliseconds, undefined, { signal: stop });
+  } catch (error) {
+    if (!stop.aborted) throw error;
+  }
+  return !stop.aborted;
+}

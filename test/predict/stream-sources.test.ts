@@ -1,0 +1,108 @@
+/** Files and readable streams as sources of a stream: positions, restarts, unreadable lines, back-pressure. */
+import { appendFileSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { type DurableStream, followFile, followInput, followNats } from 'skein/predict';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { lastTraining, laterEvents, open, trainedRun } from './stream-fixtures.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'skein-sources-'));
+let run: string;
+let count = 0;
+
+beforeAll(async () => {
+  run = await trainedRun(folder, 'baseline');
+}, 60_000);
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const newPath = (name: string): string => join(folder, `${name} ${count++}`);
+const lines = (events: readonly object[]): string =>
+  events.map((event) => `${JSON.stringify(event)}\n`).join('');
+const arrived = (stream: DurableStream, version: number) =>
+  vi.waitFor(() => expect(stream.version).toBe(version), { timeout: 20_000 });
+
+test('a file is followed by bytes: half lines wait, and a restart continues behind the last line', async () => {
+  const [path, state] = [newPath('events.ndjson'), newPath('state')];
+  const events = laterEvents(100, 0.1).map(({ id: _, ...event }) => event);
+  writeFileSync(path, lines(events.slice(0, 30)));
+  const first = await open(run, state);
+  const source = followFile(first, path);
+  await arrived(first, 30);
+  const text = lines(events.slice(30, 31));
+  appendFileSync(path, text.slice(0, 10));
+  await new Promise((resolve) => setTimeout(resolve, 150));
+  expect(first.version).toBe(30);
+  appendFileSync(path, text.slice(10) + lines(events.slice(31, 60)));
+  await arrived(first, 60);
+  await source.stop();
+  expect(first.positionOf(source.name)).toBe(Buffer.byteLength(lines(events.slice(0, 60))));
+  await first.close();
+  // The last line has no newline.
+  appendFileSync(path, lines(events.slice(60)).slice(0, -1));
+  const second = await open(run, state);
+  await followFile(second, path, { follow: false }).done;
+  expect(second.version).toBe(100);
+  expect(second.status().duplicates).toBe(0);
+  await second.close();
+  const whole = await open(run, newPath('state'));
+  await whole.append(events);
+  await whole.settled();
+  const third = await open(run, state);
+  expect(third.digest()).toBe(whole.digest());
+  truncateSync(path, 5);
+  await expect(followFile(third, path).done).rejects.toThrow('were read before');
+  await expect(followFile(third, `${path}.missing`).done).rejects.toThrow('ENOENT');
+  await third.close();
+  await whole.close();
+});
+
+test('fields are mapped; lines that are not events are quarantined and do not stop the source', async () => {
+  const stream = await open(run, newPath('state'), { clock: 'milliseconds', maxFuture: 1e15 });
+  const input = Readable.from([
+    '{"payload": {"user": "user 1", "item": "item 1", "at": 2000}, "key": 7}\n{"payl',
+    'oad": {"user": "user 1", "item": 5, "at": "2001-09-09T01:46:40Z"}}\nnot json\n\n',
+    '{"payload": {"user": {}, "item": "item 1", "at": 3}}\n{"payload": {"user": "u", "item": "i", "at": "soon"}}\n',
+    '{"payload": {"user": "u", "item": "i", "at": 1e300}}',
+  ]);
+  const fields = { head: 'payload.user', tail: '$.payload.item', time: 'payload.at', id: 'key' };
+  await followInput(stream, input, { fields, source: 'pipe' }).done;
+  expect(stream.version).toBe(2);
+  expect(stream.status()).toMatchObject({
+    newNodes: 1,
+    quarantined: 4,
+    sources: [{ source: 'pipe', latest: 1e12 }],
+  });
+  expect(stream.quarantine().map(({ text }) => text?.split(':')[0])).toEqual([
+    'expected JSON',
+    'expected a name for payload.user, got Object',
+    'expected a number or a date for payload.at, got "soon"',
+    'append',
+  ]);
+  await stream.close();
+});
+
+test('a source waits while the stream is busy', async () => {
+  const stream = await open(run, newPath('state'), { maxWaiting: 50, lateness: 5 });
+  await stream.append([{ head: 'user 1', tail: 'item 1', time: lastTraining + 1 }], { source: 'slow' });
+  const path = newPath('events.ndjson');
+  writeFileSync(path, lines(laterEvents(40, 0)));
+  const waiting = followFile(stream, path, { follow: false });
+  await waiting.done;
+  appendFileSync(path, lines(laterEvents(60, 0).slice(40)));
+  const second = followFile(stream, path, { follow: false });
+  await vi.waitFor(() => expect(stream.status().busy).toBeGreaterThan(0));
+  expect(stream.status().waiting).toBeLessThanOrEqual(50);
+  await stream.append([{ head: 'user 1', tail: 'item 1', time: lastTraining + 500 }], { source: 'slow' });
+  await second.done;
+  expect(stream.version).toBeGreaterThan(40);
+  await stream.close();
+});
+
+test('a broker that is not there is waited for, until the source is stopped', async () => {
+  const stream = await open(run, newPath('state'));
+  const source = followNats(stream, { servers: 'nats://127.0.0.1:9', stream: 'EVENTS' });
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  await source.stop();
+  await stream.close();
+});
