@@ -258,12 +258,12 @@ describe('predict', () => {
     writeFileSync(at('new.csv'), 'to,from,kind\ne1,e2,r3\ne50,e7,r0\n');
     const columns = ['--columns', 'from', 'kind', 'to', '--header-length', '1', '--output-dir', at('new')];
     const done = await last('predict', at('run'), '--input-file', at('new.csv'), ...columns, '--save-scores');
-    expect(done['items']).toBe(4);
+    // Candidates have one score and no metrics.
+    expect(done['items']).toBe(2);
+    expect(done).not.toHaveProperty('test.mrr');
     const rows = csv(at('new/scores.csv'));
-    expect(rows.slice(1).map((row) => row.slice(0, 3).join(' '))).toEqual([
-      ...['e2 r3 e1', 'e7 r0 e50'],
-      ...['e2 r3 e1', 'e7 r0 e50'],
-    ]);
+    expect(rows[0].slice(0, 4)).toEqual(['src', 'rel', 'dst', 'score']);
+    expect(rows.slice(1).map((row) => row.slice(0, 3).join(' '))).toEqual(['e2 r3 e1', 'e7 r0 e50']);
     const answers = (
       await last('query', at('run'), '--head', 'e7', '--relation', 'r0', '--top', '100', '--all-candidates')
     )['answers'] as Answer[];
@@ -272,6 +272,14 @@ describe('predict', () => {
     expect(await expectFailure('predict', at('run'), '--input-file', at('wrong.tsv'))).toMatch(
       /wrong\.tsv:2: expected an entity of the graph for the destination, got "missing"\.\n.*:3: .*"none"/,
     );
+    const skipping = ['--input-file', at('wrong.tsv'), '--skip-unknown', '--output-dir', at('known')];
+    expect(await last('predict', at('run'), ...skipping)).toMatchObject({ items: 1, skipped: 2 });
+    expect(csv(at('known/scores.csv')).length).toBe(2);
+    // Ranks are asked for, so the edges are taken as true.
+    expect(await last('predict', at('run'), ...skipping, '--save-ranks')).toMatchObject({
+      items: 2,
+      'test.mrr': expect.any(Number),
+    });
   });
 
   it('takes numbers of the prepared graph, and sampled negatives', async () => {
@@ -288,7 +296,7 @@ describe('predict', () => {
     const done = await last('predict', at('classes'), '--save-labels', '--metrics', 'acc');
     expect(done['test.accuracy']).toBe(classified['test.accuracy']);
     const [titles, ...rows] = csv(at('classes/labels.csv'));
-    expect(titles).toEqual(['id', 'y_pred', 'y_true']);
+    expect(titles).toEqual(['id', 'y_pred', 'y_true', 'probability']);
     expect(rows.length).toBe(30);
     const right = new Map(csv(at('labels.csv')).map(([id, name]) => [id, name]));
     for (const [id, , label] of rows) expect(label).toBe(right.get(id));
@@ -297,6 +305,27 @@ describe('predict', () => {
     writeFileSync(at('some.txt'), 'n7\nn8\nn7\n');
     const some = ['--input-file', at('some.txt'), '--save-labels', '--output-dir', at('some')];
     expect((await last('predict', at('classes'), ...some))['items']).toBe(2);
+    writeFileSync(at('some.txt'), 'n7\nnobody\n');
+    expect(await last('predict', at('classes'), ...some, '--skip-unknown')).toMatchObject({ items: 1 });
+  });
+
+  it('classifies all nodes, with the probability of each class', async () => {
+    const all = ['--nodes', 'all', '--save-probabilities', '--output-dir', at('all-nodes')];
+    expect((await last('predict', at('classes'), ...all))['items']).toBe(100);
+    const [titles, ...rows] = csv(at('all-nodes/labels.csv'));
+    expect(titles.slice(4).sort()).toEqual(['p:blue', 'p:green', 'p:red']);
+    for (const [, guess, , probability, ...each] of rows) {
+      expect(each.reduce((sum, value) => sum + Number(value), 0)).toBeCloseTo(1, 4);
+      expect(Math.max(...each.map(Number))).toBe(Number(probability));
+      expect(Number(each[titles.indexOf(`p:${guess}`) - 4])).toBe(Number(probability));
+    }
+    expect(await expectFailure('predict', at('classes'), '--nodes', 'unlabelled')).toMatch(
+      /nodes without a class for --nodes unlabelled, got none of 100/,
+    );
+    expect(await expectFailure('predict', at('classes'), '--nodes', 'some')).toMatch(/all or unlabelled/);
+    expect(await expectFailure('predict', at('run'), '--nodes', 'all')).toMatch(
+      /NODE_CLASSIFICATION for --nodes/,
+    );
   });
 
   it('classifies nodes that were not there in training', async () => {
@@ -366,6 +395,17 @@ describe('encoded nodes', () => {
     for (const [id, ...row] of rows)
       for (const [j, value] of row.entries())
         expect(Number(value)).toBeCloseTo(Number(encoded.get(id.slice(8))?.[j]), 5);
+    // Edges of a copy score as those of the node that it copies; here by the product of the rows.
+    writeFileSync(at('asked.csv'), 'copy of n4,n9\nn9,copy of n5\ncopy of n4,copy of n5\nn4,n9\n');
+    const asked = ['--input-file', at('asked.csv'), '--output-dir', at('asked')];
+    expect((await last('predict', at('dot'), ...added, ...asked))['items']).toBe(4);
+    const scores = csv(at('asked/scores.csv')).slice(1);
+    for (const [src, dst, score] of scores) {
+      const [a, b] = [src, dst].map((id) => encoded.get(id.replace('copy of ', '')) as string[]);
+      const product = a.reduce((sum, value, j) => sum + Number(value) * Number(b[j]), 0);
+      expect(Number(score)).toBeCloseTo(product, 4);
+    }
+    expect(await expectFailure('predict', at('dot'), ...asked)).toMatch(/asked\.csv:1: .*"copy of n4"/);
     const near = await last('query', at('dot'), '--neighbors', 'n4', '--top', '3');
     expect((near['answers'] as Answer[]).length).toBe(3);
   });

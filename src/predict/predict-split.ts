@@ -152,6 +152,7 @@ export async function withTestSet(run: OpenedGraphRun, { edges, nodes }: OtherTe
     numRelations: storage.numRelations,
     embeddings: storage.embeddings,
     features: storage.features,
+    text: storage.text,
     residency: storage.residency,
     labels: storage.labels,
     nodeTypes: storage.nodeTypes,

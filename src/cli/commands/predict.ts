@@ -22,6 +22,9 @@ export function register(program: Command): void {
     .option('--save-scores', 'Write the score of each edge and direction to scores.csv', false)
     .option('--save-ranks', 'Write the rank of each edge and direction to scores.csv', false)
     .option('--save-labels', 'Write the predicted and the known class of each node to labels.csv', false)
+    .option('--save-probabilities', 'Write the probability of each class to labels.csv as well', false)
+    .option('--nodes <which>', 'Classify all nodes, or those that are unlabelled, into labels.csv')
+    .option('--skip-unknown', 'Skip lines of the input file with names that the model does not know', false)
     .option('--batch-size <n>', 'Edges or nodes per batch (default: from the configuration)', positiveInteger)
     .option('--num-nbrs <n...>', 'Neighbours per GNN layer, -1 for all (default: from the configuration)')
     .option('--num-negs <n>', 'Negatives per edge, -1 for all nodes (default: from the configuration)')
@@ -40,7 +43,7 @@ export function register(program: Command): void {
     )
     .option(
       '--input-file <file>',
-      'Read edges or nodes by raw ids instead of the test set; for a temporal run: source, destination, time',
+      'Read edges or nodes by raw ids instead of the test set, and score edges; for a temporal run: source, destination, time',
     )
     .option('--format <name>', 'binary, csv, tsv, delimited, parquet or json (default: from the file name)')
     .addOption(new Option('--input-format <name>', "Marius's name for --format").hideHelp())
@@ -48,13 +51,6 @@ export function register(program: Command): void {
       '--preprocess-input [flag]',
       'With false, read ids as numbers of the prepared graph, as in binary files (default: true)',
     )
-    .option('--src-column <column>', 'Source column, by name or index from 0 (default: as in preprocess)')
-    .option('--dst-column <column>', 'Destination column')
-    .option('--edge-type-column <column>', 'Relation column')
-    .option('--time-column <column>', 'Time column, for a temporal run')
-    .option('--id-column <column>', 'Id column of a node file (default: the first)')
-    .addOption(new Option('--columns <column...>', 'Source, relation and destination column').hideHelp())
-    .option('-d, --delim <text>', 'Column delimiter (default: detect)')
     .option('--dtype <name>', 'Number type of a binary file: int32 or int64', 'int32')
     .option(
       '--new-nodes <file>',
@@ -64,11 +60,23 @@ export function register(program: Command): void {
       '--new-edges <file>',
       'Read edges of the new nodes by raw ids; nodes of an .npy are new0, new1, …',
     );
-  overrideOption(jsonOption(headerOption(pluginOption(command)))).action(
+  overrideOption(jsonOption(headerOption(pluginOption(columnOptions(command))))).action(
     async (path: string, options: PredictCommand) => {
       const { removingUnfinished } = await import('../stop-signals.js');
       const { predictCommand } = await import('../predict/predict.js');
       await removingUnfinished(() => predictCommand(path, options));
     },
   );
+}
+
+/** Adds the columns of the input file. */
+function columnOptions(command: Command): Command {
+  return command
+    .option('--src-column <column>', 'Source column, by name or index from 0 (default: as in preprocess)')
+    .option('--dst-column <column>', 'Destination column')
+    .option('--edge-type-column <column>', 'Relation column')
+    .option('--time-column <column>', 'Time column, for a temporal run')
+    .option('--id-column <column>', 'Id column of a node file (default: the first)')
+    .addOption(new Option('--columns <column...>', 'Source, relation and destination column').hideHelp())
+    .option('-d, --delim <text>', 'Column delimiter (default: detect)');
 }

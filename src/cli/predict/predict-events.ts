@@ -75,15 +75,23 @@ export async function readPairs(
     return columnIndex(layout, ['--src-column', '--dst-column', '--time-column'][role], column);
   });
   const pairs: Pairs = { src: [], dst: [], times: [] };
+  let skipped = 0;
   for await (const block of readRecords(layout)) {
     for (let row = 0; row < block.rows; row++) {
       const line = block.lines[row];
+      const known = (column: number, side: EventSide): boolean =>
+        nodes.idOf(block.text(row, column), side) !== undefined;
+      if (command.skipUnknown === true && !(known(from, 'src') && known(to, 'dst'))) {
+        skipped++;
+        continue;
+      }
       pairs.src.push(nodeAt({ path, line, nodes, side: 'src' }, block.text(row, from)));
       pairs.dst.push(nodeAt({ path, line, nodes, side: 'dst' }, block.text(row, to)));
       if (when !== undefined && when < layout.width)
         pairs.times.push(timeAt(path, line, block.text(row, when)));
     }
   }
+  if (skipped > 0) onNote(`${skipped} ${skipped === 1 ? 'line' : 'lines'} with unknown names skipped`);
   return pairs;
 }
 

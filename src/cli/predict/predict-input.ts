@@ -27,6 +27,14 @@ export interface PredictInput extends HeaderOptions {
   readonly columns?: readonly string[];
   readonly delim?: string;
   readonly dtype: string;
+  readonly skipUnknown?: boolean;
+}
+
+/** Names that replace those of the graph, for edges of new nodes. */
+interface InputNames {
+  readonly nodes?: NameTable;
+  /** Called for each edge or node that `--skip-unknown` skips. */
+  readonly onSkipped?: () => void;
 }
 
 const formats = ['binary', 'csv', 'tsv', 'delimited', 'parquet', 'json'];
@@ -36,6 +44,7 @@ export async function readInput(
   run: OpenedGraphRun,
   command: PredictInput,
   onNote: OnNote,
+  { nodes: given, onSkipped = () => {} }: InputNames = {},
 ): Promise<OtherTestSet | null> {
   const { inputFile: path } = command;
   const format = command.format ?? command.inputFormat;
@@ -50,14 +59,15 @@ export async function readInput(
   }
   const raw = parseFlag('--preprocess-input', command.preprocessInput) ?? true;
   const { num_nodes, num_relations } = run.dataset.stats;
-  const nodes = raw ? await run.dataset.nodeNames() : new IdentityNames(num_nodes);
+  const nodes = given ?? (raw ? await run.dataset.nodeNames() : new IdentityNames(num_nodes));
+  const skip = command.skipUnknown === true ? { onSkipped } : {};
   if (classifiesNodes) {
     const encoding = nodes instanceof TypedNames ? await run.dataset.nodeEncoding() : null;
     const type = encoding?.type ?? null;
-    return { nodes: uniqueIds(await readNodeIds(path, command, { names: nodes, type }, onNote)) };
+    return { nodes: uniqueIds(await readNodeIds(path, command, { names: nodes, type, ...skip }, onNote)) };
   }
   const relations = raw ? await run.dataset.relationNames() : new IdentityNames(num_relations);
-  const names = { nodes, relations: run.dataset.hasRelations ? relations : null };
+  const names = { nodes, relations: run.dataset.hasRelations ? relations : null, ...skip };
   return { edges: await readRawEdges(path, edgeColumns(command), names, onNote) };
 }
 
@@ -150,11 +160,16 @@ function checkIds(
   return numbers;
 }
 
+interface ReadNames extends Pick<InputNames, 'onSkipped'> {
+  readonly names: NameTable;
+  readonly type: string | null;
+}
+
 /** Reads ids from the first column, or from that of --id-column. */
 async function readNodeIds(
   path: string,
   command: PredictInput,
-  { names, type: defaultType }: { readonly names: NameTable; readonly type: string | null },
+  { names, type: defaultType, onSkipped }: ReadNames,
   onNote: OnNote,
 ): Promise<Int32Array> {
   const { delimiter, header } = edgeColumns({ ...command, columns: [] });
@@ -171,6 +186,10 @@ async function readNodeIds(
     for (let row = 0; row < block.rows; row++) {
       const name = block.text(row, index);
       const id = (type === null ? undefined : names.idOf(typedName(type, name))) ?? names.idOf(name);
+      if (id === undefined && onSkipped !== undefined) {
+        onSkipped();
+        continue;
+      }
       if (id === undefined) {
         const line = block.lines[row];
         throw new FormatError(`${path}:${line}: expected a node of the graph, got ${JSON.stringify(name)}.`, {

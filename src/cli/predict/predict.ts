@@ -3,18 +3,14 @@
  * classes or encoder output for nodes that are not in the graph.
  */
 import { join } from 'node:path';
-import { exportTable } from '../../data/index.js';
-import type { NameTable } from '../../data/prepare/name-table.js';
-import { readNewNodes } from '../../data/prepare/new-nodes.js';
-import { newNodeFeatures } from '../../predict/encode-new-nodes.js';
-import { encodeNewNodes, predictLinks, predictNodes } from '../../predict/index.js';
-import { bestColumns, withTestSet } from '../../predict/predict-split.js';
+import { predictLinks } from '../../predict/index.js';
+import { runPath } from '../../predict/open-model.js';
+import { withTestSet } from '../../predict/predict-split.js';
 import { makeFolder } from '../../storage/make-folder.js';
-import { fromTypedArray } from '../../tensor/index.js';
 import type { NeighborSamplingConfig } from '../../train/config/types.js';
 import {
   LinkPredictionModel,
-  NodeClassificationModel,
+  type NodeClassificationModel,
   NodeClassificationReporter,
   type OpenedGraphRun,
   Output,
@@ -24,7 +20,9 @@ import {
 import { ValueError } from '../../util/errors.js';
 import type { PluginOptions } from '../options/options.js';
 import { CsvFile } from './csv-file.js';
-import { edgeColumns, type PredictInput, parseFlag, parseList, readInput } from './predict-input.js';
+import { type PredictInput, parseFlag, parseList, readInput } from './predict-input.js';
+import { chosenNodes, writeLabels } from './predict-nodes.js';
+import { hasCandidates, scoreCandidates } from './score-candidates.js';
 
 export interface PredictCommand extends PredictInput, PluginOptions {
   readonly outputDir?: string;
@@ -40,6 +38,9 @@ export interface PredictCommand extends PredictInput, PluginOptions {
   readonly filtered?: boolean | string;
   readonly newNodes?: string;
   readonly newEdges?: string;
+  /** `all` or `unlabelled`. */
+  readonly nodes?: string;
+  readonly saveProbabilities?: boolean;
   readonly json: boolean;
   readonly set: readonly string[];
 }
@@ -50,22 +51,25 @@ export async function predictCommand(path: string, command: PredictCommand): Pro
     throw new ValueError(
       'predict: expected --new-nodes with the features of the nodes of --new-edges, got none. Use --input-file to score edges between known nodes.',
     );
-  const run = await openRun(path, {
+  const run = await openRun(runPath(path), {
     command: 'predict',
     overrides: command.set,
     plugins: command.plugin,
     adapt: (config) => adapt(config, command),
     onWarning: (message) => output.warn(message),
   });
-  if (run.kind === 'events') {
-    const { predictEvents } = await import('./predict-events.js');
-    return predictEvents(run, command);
-  }
   try {
+    if (run.kind === 'events') {
+      const { predictEvents } = await import('./predict-events.js');
+      return await predictEvents(run, command);
+    }
     const folder = command.outputDir ?? run.checkpoint;
     makeFolder(folder);
     if (command.newNodes === undefined) await predictSet(run, command, folder, output);
-    else await predictNewNodes(run, command, command.newNodes, folder, output);
+    else {
+      const { predictNewNodes } = await import('./predict-new-nodes.js');
+      await predictNewNodes(run, command, command.newNodes, { folder, output });
+    }
   } finally {
     await run.close();
   }
@@ -77,8 +81,24 @@ async function predictSet(
   folder: string,
   output: Output,
 ): Promise<void> {
-  const input = await readInput(run, command, (note) => output.note(note));
   const { model } = run;
+  if (command.nodes !== undefined && command.inputFile !== undefined)
+    throw new ValueError('predict: expected --nodes or --input-file, got both. Leave out one of them.');
+  let skipped = 0;
+  const onSkipped = (): void => void skipped++;
+  const input =
+    command.nodes === undefined
+      ? await readInput(run, command, (note) => output.note(note), { onSkipped })
+      : { nodes: await chosenNodes(run, command.nodes) };
+  if (skipped > 0) output.note(`${skipped} ${skipped === 1 ? 'line' : 'lines'} with unknown names skipped`);
+  if (model instanceof LinkPredictionModel && input?.edges !== undefined && hasCandidates(command)) {
+    const nodes = await run.dataset.nodeNames();
+    const file = await scoreCandidates(run, input.edges, { folder, nodes });
+    const items = input.edges.length / run.dataset.numColumns;
+    output.text(`${items.toLocaleString('en')} ${items === 1 ? 'edge' : 'edges'} scored, wrote ${file}`);
+    output.event('done', { items, skipped, files: [file] });
+    return;
+  }
   const predictsLinks = model instanceof LinkPredictionModel;
   if (predictsLinks && command.saveLabels)
     output.warn('--save-labels has no effect: a link prediction model has no labels.');
@@ -90,7 +110,11 @@ async function predictSet(
   const files =
     model instanceof LinkPredictionModel
       ? await writeScores(testRun, model, command, folder)
-      : await writeLabels(testRun, model as NodeClassificationModel, command, folder);
+      : await writeLabels(testRun, model as NodeClassificationModel, {
+          folder,
+          writesFile: command.saveLabels || command.saveProbabilities === true || command.nodes !== undefined,
+          allProbabilities: command.saveProbabilities === true,
+        });
   const { reporter } = model as LinkPredictionModel | NodeClassificationModel;
   const labelled = reporter instanceof NodeClassificationReporter ? reporter.labelled : reporter.size;
   const metrics = labelled === 0 ? {} : reporter.results();
@@ -137,78 +161,6 @@ async function writeScores(
       ]);
   });
   return csv === null ? [] : [csv.close()];
-}
-
-async function writeLabels(
-  { source, dataset }: OpenedGraphRun,
-  model: NodeClassificationModel,
-  command: PredictCommand,
-  folder: string,
-): Promise<string[]> {
-  const [names, classes] = [await dataset.nodeNames(), await dataset.classNames()];
-  const csv = command.saveLabels ? new CsvFile(folder, 'labels.csv', ['id', 'y_pred', 'y_true']) : null;
-  await predictNodes(source, model, ({ nodes, classes: predicted, labels }) => {
-    if (csv === null) return;
-    for (let i = 0; i < nodes.length; i++)
-      csv.write([
-        names.nameOf(nodes[i]),
-        className(classes, predicted[i]),
-        className(classes, labels?.[i] ?? -1),
-      ]);
-  });
-  return csv === null ? [] : [csv.close()];
-}
-
-async function predictNewNodes(
-  run: OpenedGraphRun,
-  command: PredictCommand,
-  features: string,
-  folder: string,
-  output: Output,
-): Promise<void> {
-  const { dataset, model } = run;
-  const width = newNodeFeatures(run, { command: 'predict', option: '--new-nodes' });
-  const names = {
-    nodes: await dataset.nodeNames(),
-    relations: dataset.hasRelations ? await dataset.relationNames() : null,
-  };
-  const edges = command.newEdges === undefined ? {} : { edges: command.newEdges };
-  const encoding = await dataset.nodeEncoding();
-  const onNote = (note: string): void => output.note(note);
-  const options = { ...edgeColumns(command), features, ...edges, width, encoding, onNote };
-  const added = await readNewNodes(options, names);
-  const encoded = await encodeNewNodes(run, added);
-  let path: string;
-  if (model instanceof NodeClassificationModel) {
-    const classes = await dataset.classNames();
-    const csv = new CsvFile(folder, 'new_labels.csv', ['id', 'y_pred']);
-    const rows = fromTypedArray(encoded.rows, [added.names.length, encoded.width]);
-    for (const [i, best] of bestColumns(rows).entries())
-      csv.write([added.names[i], className(classes, best)]);
-    path = csv.close();
-  } else {
-    path = join(folder, 'new_encoded_nodes.csv');
-    const read = (start: number, end: number): Float32Array =>
-      encoded.rows.subarray(start * encoded.width, end * encoded.width);
-    const names = {
-      size: added.names.length,
-      nameOf: (id: number) => added.names[id],
-      idOf: () => undefined,
-    };
-    await exportTable({
-      ...{ rows: { rows: names.size, width: encoded.width, read }, names, path },
-      format: 'csv',
-      overwrite: true,
-    });
-  }
-  output.text(`${added.names.length} new nodes, ${added.edges.length / dataset.numColumns} new edges`);
-  output.text(`wrote ${path}`);
-  output.event('done', { items: added.names.length, files: [path] });
-}
-
-/** Returns the name of a class; −1 means unknown. */
-function className(names: NameTable, id: number): string {
-  return id < 0 || id >= names.size ? String(id) : names.nameOf(id);
 }
 
 /** Returns the configuration with the evaluation options of the command line. */

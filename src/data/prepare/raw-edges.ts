@@ -18,6 +18,8 @@ export interface RawEdgeNames {
   readonly nodes: NameTable;
   /** null for graphs without relations. */
   readonly relations: NameTable | null;
+  /** Called for each edge with an unknown name, which is then skipped. Without it such an edge is an error. */
+  readonly onSkipped?: () => void;
 }
 
 /**
@@ -88,6 +90,11 @@ class RowCollector {
       larger.set(this.#values);
       this.#values = larger;
     }
+    const { onSkipped } = this.names;
+    if (onSkipped !== undefined && !this.#isKnown(source, type, target)) {
+      onSkipped();
+      return;
+    }
     this.#values[this.#length++] = this.#id(
       this.names.nodes,
       source,
@@ -108,6 +115,15 @@ class RowCollector {
       'an entity of the graph for the destination',
       where,
       'dst',
+    );
+  }
+
+  #isKnown(source: string, type: string | null, target: string): boolean {
+    const { nodes, relations } = this.names;
+    return (
+      nodes.idOf(source, 'src') !== undefined &&
+      nodes.idOf(target, 'dst') !== undefined &&
+      (relations === null || relations.idOf(type ?? '') !== undefined)
     );
   }
 
@@ -133,7 +149,10 @@ class RowCollector {
   finish(): Int32Array {
     this.#throwUnknown();
     if (this.#length === 0)
-      throw new FormatError(`${this.path}: expected at least one edge, got none.`, { path: this.path });
+      throw new FormatError(
+        `${this.path}: expected at least one edge${this.names.onSkipped === undefined ? '' : ' of known names'}, got none.`,
+        { path: this.path },
+      );
     return this.#values.slice(0, this.#length);
   }
 }
