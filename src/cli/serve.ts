@@ -1,5 +1,7 @@
 /** The work of `skein serve`: opens runs, serves them until a signal, then lets requests finish. */
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { NewNodesRule, StreamOptions } from '../predict/index.js';
 import { modelSource, parseRunPaths, serve } from '../server/index.js';
 import { fromSystem, isSystemError } from '../storage/atomic-file.js';
 import { Output } from '../train/index.js';
@@ -13,6 +15,11 @@ export interface ServeCommand extends PluginOptions {
   readonly tokenFile?: string;
   readonly corsOrigin: readonly string[];
   readonly reload: number;
+  readonly state?: string;
+  readonly lateness?: number;
+  readonly late?: 'drop' | 'side' | 'apply';
+  readonly maxFuture?: number;
+  readonly newNodes?: NewNodesRule;
   readonly json: boolean;
 }
 
@@ -30,7 +37,12 @@ export async function serveCommand(given: readonly string[], command: ServeComma
   const opening = output.stage(`opening ${given.join(', ')}`, { plain: false });
   const stopped = waitForSignal();
   const server = await serve({
-    models: runs.map((run) => modelSource(run, { command: 'serve', plugins, onWarning, onError })),
+    models: runs.map((run) =>
+      modelSource(run, {
+        ...{ command: 'serve', plugins, onWarning, onError },
+        ...streamOptions(command, runs.length === 1 ? '' : run.name),
+      }),
+    ),
     ...{ host, port, token, corsOrigins, version, onError, reloadEvery: reload * 1000 },
     ...(json ? { onRequest: (request) => output.event('request', { ...request }) } : {}),
     onReload: ({ model, version: number }) => {
@@ -48,6 +60,24 @@ export async function serveCommand(given: readonly string[], command: ServeComma
   output.event('stopping', { signal });
   await server.close();
   output.event('done', {});
+}
+
+/** Returns how events are kept. Several runs have a folder each inside `--state`. */
+function streamOptions(
+  { state, lateness, late, maxFuture, newNodes }: ServeCommand,
+  folder: string,
+): { readonly stream?: StreamOptions } {
+  const given = Object.entries({ lateness, late, maxFuture, newNodes }).filter(
+    ([, value]) => value !== undefined,
+  );
+  if (state === undefined) {
+    if (given.length === 0) return {};
+    const option = given[0][0].replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+    throw new ValueError(
+      `serve: expected --state with --${option}, got none. Without it events are kept in memory only.`,
+    );
+  }
+  return { stream: { state: join(state, folder), ...Object.fromEntries(given) } };
 }
 
 /** Resolves with the first signal to stop; a second one ends the process at once, as usual. */

@@ -1,5 +1,6 @@
 /** Predictor of models of event streams, by the names in the stream's file. `append` continues the stream. */
 
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { EventNodes, EventSide } from '../data/temporal/event-nodes.js';
 import type { OnlineScorer } from '../temporal/index.js';
 import { type Metrics, type OpenedEventRun, onlineScorer } from '../train/index.js';
@@ -22,6 +23,9 @@ import type {
 } from './predictor.js';
 import { readRunMetrics } from './run-metrics.js';
 import { BestScores } from './search/best-scores.js';
+
+/** Destinations that are scored at once: some tens of milliseconds of a temporal graph network. */
+const partSize = 2048;
 
 export class EventPredictor extends BasePredictor {
   override readonly kind = 'events';
@@ -89,7 +93,9 @@ export class EventPredictor extends BasePredictor {
       time: time === undefined ? undefined : timeNumber(time),
     }));
     this.refresh();
-    return asked.map(({ source, time }) => this.#best(source, time, k, new Set()));
+    const found: RankedName[][] = [];
+    for (const { source, time } of asked) found.push(await this.#best(source, time, k, new Set()));
+    return found;
   }
 
   /** Ranks destinations; with `exclude: 'seen'` those that no event of the source has had. */
@@ -109,7 +115,9 @@ export class EventPredictor extends BasePredictor {
       const { src, dst } = this.scorer.graph;
       for (let i = 0; i < src.length; i++) met.get(src[i])?.add(dst[i]);
     }
-    return sources.map((source) => this.#best(source, at, k, met.get(source) as Set<number>));
+    const found: RankedName[][] = [];
+    for (const source of sources) found.push(await this.#best(source, at, k, met.get(source) as Set<number>));
+    return found;
   }
 
   protected override async appendList(
@@ -140,15 +148,27 @@ export class EventPredictor extends BasePredictor {
     return this.run.close();
   }
 
-  /** Returns the `count` destinations of the stream with the highest scores that are not in `skip`. */
-  #best(source: number, time: number | undefined, count: number, skip: ReadonlySet<number>): RankedName[] {
+  /**
+   * Returns the `count` destinations of the stream with the highest scores that are not in `skip`. Many destinations are scored
+   * in parts, between which the program does other work.
+   */
+  async #best(
+    source: number,
+    time: number | undefined,
+    count: number,
+    skip: ReadonlySet<number>,
+  ): Promise<RankedName[]> {
     const { dstPool, nodes } = this.run.stream.data;
-    const scores = this.scorer.score([source], dstPool, time);
     const exclude = new Set<number>();
     if (skip.size > 0) for (const [i, node] of dstPool.entries()) if (skip.has(node)) exclude.add(i);
     const best = new BestScores([{ count, exclude }]);
-    const places = { first: 0, count: dstPool.length, ids: null, isGathered: false };
-    best.offer({ scores, rowStride: 1, queryStride: 1 }, places);
+    for (let first = 0; first < dstPool.length; first += partSize) {
+      if (first > 0) await nextTurn();
+      const part = dstPool.subarray(first, first + partSize);
+      const scores = this.scorer.score([source], part, time);
+      const places = { first, count: part.length, ids: null, isGathered: false };
+      best.offer({ scores, rowStride: 1, queryStride: 1 }, places);
+    }
     return best.results()[0].map(({ id, score }) => ({ name: nodes.nameOf(dstPool[id]), score }));
   }
 
@@ -163,6 +183,8 @@ export class EventPredictor extends BasePredictor {
     const id = nodes.idOf(String(raw), side);
     if (id !== undefined) return id;
     const what = `a ${side === 'src' ? 'source' : 'destination'} by its name in the stream's file`;
-    throw new ValueError(expected('predict', what, field, raw, `The model knows ${nodes.size} nodes.`));
+    throw new ValueError(expected('predict', what, field, raw, `The model knows ${nodes.size} nodes.`), {
+      name: String(raw),
+    });
   }
 }

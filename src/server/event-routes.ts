@@ -1,10 +1,11 @@
 /** Routes of event streams: `POST /events`, `GET /status` and the quarantine, and the same below `/models/{name}`. */
 import { z } from '@hono/zod-openapi';
+import type { StreamEvent } from '../predict/index.js';
 import type { ServerState } from './app.js';
 import { event, eventId, list, object, toTime } from './body-schemas.js';
 import { HttpError, invalid } from './http-error.js';
 import { findModel } from './info-routes.js';
-import type { LiveStream, Quarantine, StreamEvent } from './live-stream.js';
+import type { LiveStream, Quarantine } from './live-stream.js';
 import { answerBody } from './model-routes.js';
 import type { Route, ServerContext } from './routes.js';
 

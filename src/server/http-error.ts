@@ -2,6 +2,7 @@
  * Errors as clients see them: a status, a sentence and a code that programs can compare. Only messages written for users
  * leave the server; anything unexpected is logged and answered as "internal error".
  */
+import { StreamBusyError } from '../predict/index.js';
 import { SkeinError, StateError } from '../util/errors.js';
 
 /** Codes of errors, by status. */
@@ -79,6 +80,12 @@ export function fromPredictor(error: unknown): HttpError | undefined {
       suggestions: Array.isArray(suggestions) ? (suggestions as string[]) : undefined,
     });
   }
-  if (error instanceof StateError) return new HttpError(409, 'unsupported', error.message);
+  if (error instanceof StreamBusyError)
+    return new HttpError(429, 'too_many_events', error.message, {
+      headers: { 'retry-after': String(Math.max(1, Math.ceil(error.retryAfter))) },
+    });
+  // A stream that has stopped is not the client's fault.
+  if (error instanceof StateError && !error.message.startsWith('stream:'))
+    return new HttpError(409, 'unsupported', error.message);
   return undefined;
 }

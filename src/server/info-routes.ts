@@ -47,6 +47,13 @@ export function infoRoutes(state: ServerState, app: () => OpenAPIHono<ServerEnv>
       handle: (context) => {
         if (state.isStopping)
           throw new HttpError(503, 'stopping', 'expected a running server, got one that stops.');
+        const stopped = state.models.find(({ stream }) => (stream?.status().failure ?? null) !== null);
+        if (stopped !== undefined)
+          throw new HttpError(
+            503,
+            'internal',
+            `expected streams that work, got ${stopped.name}, which has stopped.`,
+          );
         return context.json({ status: 'ready' });
       },
     }),

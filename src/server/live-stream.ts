@@ -1,10 +1,5 @@
 /** The server's view of a stream of events, whether it lasts or is lost when the process ends. */
-import type { NamedEvent } from '../predict/index.js';
-
-/** An event with the sender's id. */
-export interface StreamEvent extends NamedEvent {
-  readonly id?: string;
-}
+import type { StreamEvent } from '../predict/index.js';
 
 export interface LiveStream {
   /** Whether accepted events survive the end of the process. */
@@ -14,9 +9,14 @@ export interface LiveStream {
     events: readonly StreamEvent[],
     options: { readonly requestId?: string },
   ): Promise<{ readonly outcomes: readonly string[]; readonly newNodes: number }>;
+  /** Events that answers see, counted since the stream was created; grows only. */
+  readonly version: number;
   /** Applies waiting events to the model as far as answers need it, without holding up other requests. */
   settle(): Promise<void>;
-  status(): Readonly<Record<string, unknown>>;
+  /** Resolves when every event that was appended before is part of the answers. */
+  settleAll(): Promise<void>;
+  /** Counters and gauges; `failure` is the reason why the stream has stopped. */
+  status(): Readonly<Record<string, unknown>> & { readonly failure?: string | null };
   /** Null: a stream without quarantine. */
   readonly quarantine: Quarantine | null;
   close(): Promise<void>;
@@ -24,7 +24,7 @@ export interface LiveStream {
 
 /** Events that were not applied because of their times or names. */
 export interface Quarantine {
-  list(): readonly Readonly<Record<string, unknown>>[];
+  list(): readonly object[];
   release(keys: readonly number[]): Promise<unknown>;
   remove(keys: readonly number[]): Promise<unknown>;
 }

@@ -5,9 +5,10 @@
 import { setImmediate } from 'node:timers/promises';
 import { timeNumber } from '../predict/check-questions.js';
 import type { EventPredictor } from '../predict/event-predictor.js';
+import type { StreamEvent } from '../predict/index.js';
 import { ValueError } from '../util/errors.js';
 import { HttpError } from './http-error.js';
-import type { LiveStream, StreamEvent } from './live-stream.js';
+import type { LiveStream } from './live-stream.js';
 
 /** Events per pass of the model between which requests are answered. */
 const batchSize = 200;
@@ -97,6 +98,14 @@ export class MemoryStream implements LiveStream {
   #keep(requestId: string, answer: Answer): void {
     this.#requests.set(requestId, answer);
     if (this.#requests.size > 10_000) this.#requests.delete(this.#requests.keys().next().value as string);
+  }
+
+  get version(): number {
+    return this.#predictor.scorer.graph.numEvents;
+  }
+
+  settleAll(): Promise<void> {
+    return this.settle();
   }
 
   settle(): Promise<void> {

@@ -1,5 +1,5 @@
 /** Routes that ask models: `POST /score` and the others, and the same below `/models/{name}`. */
-import type { z } from '@hono/zod-openapi';
+import { z } from '@hono/zod-openapi';
 import type { ServerState } from './app.js';
 import { checkBody } from './check-body.js';
 import { HttpError } from './http-error.js';
@@ -9,16 +9,29 @@ import { readJson } from './read-json.js';
 import type { Route, ServerContext } from './routes.js';
 import type { ServedModel } from './served-model.js';
 
+const freshness = z.object({
+  fresh: z
+    .enum(['true', 'false'])
+    .optional()
+    .openapi({ description: 'Wait until all appended events are applied' }),
+});
+
 export function modelRoutes(state: ServerState): Route[] {
   return operations(state.limits).flatMap(({ name, summary, body, answer, example, run }) => {
     const handle = (context: ServerContext): Promise<Response> =>
       answerBody(state, context, body, async (model, checked, signal) => {
         model.checkAbility(name);
+        const { stream } = model;
+        if (context.req.query('fresh') === 'true') await stream?.settleAll();
+        if (stream !== null) context.header('skein-stream-version', String(stream.version));
         return model.use((session) => run(session, checked as never), signal);
       });
     // Only routes that some model answers are described; all of them explain why not.
     const isAnswered = state.models.some(({ predictor }) => predictor.answers.includes(name));
-    const shared = { method: 'post', summary, body, answer, example, handle, tag: 'questions' } as const;
+    const shared = {
+      ...({ method: 'post', summary, body, answer, example, handle, tag: 'questions' } as const),
+      ...(state.models.some(({ stream }) => stream !== null) ? { query: freshness } : {}),
+    };
     return [
       { ...shared, path: `/${name}`, isHidden: !isAnswered || state.models.length > 1 },
       { ...shared, path: `/models/{name}/${name}`, isHidden: !isAnswered },

@@ -10,6 +10,55 @@ export interface AnsweredRequest {
   readonly seconds: number;
 }
 
+type Status = Readonly<Record<string, unknown>>;
+
+interface StreamGauge {
+  readonly help: string;
+  value(status: Status): unknown;
+}
+
+const gauge = (key: string, help: string): StreamGauge => ({ help, value: (status) => status[key] });
+
+const percentile = (key: string, help: string): StreamGauge => ({
+  help,
+  value: (status) => {
+    const p99 = (status[key] as { readonly p99?: number } | undefined)?.p99;
+    return p99 === undefined ? undefined : p99 / 1000;
+  },
+});
+
+/** Numbers of a stream's status. Those that count since the stream was created survive restarts, so they are set, not added. */
+const streamGauges: Readonly<Record<string, StreamGauge>> = {
+  events: gauge('events', 'Events of the stream'),
+  nodes: gauge('nodes', 'Nodes of the stream'),
+  accepted: gauge('accepted', 'Accepted events since the stream was created'),
+  duplicates: gauge('duplicates', 'Repeated events since the stream was created'),
+  late: gauge('late', 'Late events since the stream was created'),
+  quarantined: gauge('quarantined', 'Quarantined events since the stream was created'),
+  in_quarantine: gauge('inQuarantine', 'Events in quarantine'),
+  new_nodes: gauge('newNodes', 'New nodes since the stream was created'),
+  busy: gauge('busy', 'Requests refused because too many events waited'),
+  waiting: gauge('waiting', 'Events that wait for the watermark'),
+  lag: gauge('lag', 'Events that wait for the model'),
+  watermark_lag: gauge('watermarkLag', 'Distance of the watermark to the latest event'),
+  log_bytes: gauge('logBytes', 'Size of the log'),
+  apply_rate: gauge('applyRate', 'Events that the model takes per second'),
+  fsync_p99_seconds: percentile('fsync', 'Time to write to the disk'),
+  score_p99_seconds: percentile('score', 'Time to score'),
+  replay_seconds: {
+    help: 'Time to read the log at the start',
+    value: ({ replayed }) => (replayed as { readonly seconds?: number } | undefined)?.seconds,
+  },
+  mrr: {
+    help: 'Rolling mean reciprocal rank of events before they are applied',
+    value: ({ quality }) => (quality as { readonly mrr?: number } | null | undefined)?.mrr,
+  },
+  failed: {
+    help: 'Whether the stream has stopped',
+    value: ({ failure }) => ((failure ?? null) === null ? 0 : 1),
+  },
+};
+
 export class ServerMetrics {
   readonly #registry = new Registry();
   readonly #requests: Counter<'route' | 'model' | 'status'>;
@@ -68,6 +117,18 @@ export class ServerMetrics {
           waiting.set({ model: name, kind: predictor.kind }, count);
       },
     });
+    for (const [name, { help, value }] of Object.entries(streamGauges)) {
+      const gauge: Gauge<'model'> = new Gauge({
+        ...{ name: `skein_stream_${name}`, help, registers, labelNames: ['model'] as const },
+        collect: () => {
+          gauge.reset();
+          for (const { name: model, stream } of models()) {
+            const found = stream === null ? undefined : value(stream.status());
+            if (typeof found === 'number') gauge.set({ model }, found);
+          }
+        },
+      });
+    }
     this.#delay.enable();
   }
 

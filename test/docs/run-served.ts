@@ -47,7 +47,10 @@ async function request(command: string, args: readonly string[], url: string): P
     else if (args[i] === '-H') {
       const [name, value] = args[++i].split(/: ?(.*)/);
       headers[name.toLowerCase()] = value;
-    } else if (!args[i].startsWith('-')) path = new URL(args[i]).pathname;
+    } else if (!args[i].startsWith('-')) {
+      const { pathname, search } = new URL(args[i]);
+      path = pathname + search;
+    }
   }
   const answer = await fetch(`${url}${path}`, {
     method: body === undefined ? 'GET' : 'POST',

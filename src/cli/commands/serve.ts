@@ -1,9 +1,20 @@
 /** `skein serve`: see ../serve.ts. */
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { jsonOption, pluginOption, wholeNumber } from '../options/options.js';
 import type { ServeCommand } from '../serve.js';
 
 const collect = (value: string, before: readonly string[]): readonly string[] => [...before, value];
+
+function positiveNumber(text: string): number {
+  const value = Number(text);
+  if (text.trim() === '' || !Number.isFinite(value) || value < 0)
+    throw new InvalidArgumentError('Expected a number of at least 0.');
+  return value;
+}
+
+function newNodesRule(text: string): 'allow' | 'refuse' | { readonly limit: number } {
+  return text === 'allow' || text === 'refuse' ? text : { limit: wholeNumber(text) };
+}
 
 export function register(program: Command): void {
   const command = program
@@ -27,6 +38,26 @@ export function register(program: Command): void {
       wholeNumber,
       5,
     );
+  command
+    .option('--state <folder>', 'Keep events of streams in a log on disk, which survives the process')
+    .option(
+      '--lateness <time>',
+      'Wait so long for earlier events, in the time of the stream (default: 0)',
+      positiveNumber,
+    )
+    .addOption(
+      new Option('--late <rule>', 'Drop later ones, write them to a side file, or apply them now').choices([
+        'drop',
+        'side',
+        'apply',
+      ]),
+    )
+    .option(
+      '--max-future <time>',
+      'Set events apart that are further ahead of the clock (default: an hour)',
+      positiveNumber,
+    )
+    .option('--new-nodes <rule>', 'allow, refuse, or how many new names events may bring', newNodesRule);
   jsonOption(pluginOption(command))
     .addHelpText(
       'after',
@@ -35,7 +66,7 @@ POST /rank       {"questions":[{"head":"ana","relation":"knows"}],"k":3}
 POST /score      {"edges":[{"head":"ana","relation":"knows","tail":"carl"}]}
 POST /neighbors  {"names":["ana"]}          POST /recommend  {"names":["ana"],"k":10}
 POST /classify   {"names":["c4"]}           POST /events     {"events":[{"head":"u3","tail":"u7","time":1800000000}]}
-GET  /models  /openapi.json  /health  /metrics; several runs: POST /models/{name}/rank …`,
+GET  /status  /quarantine (streams)  /models  /openapi.json  /health  /metrics; several runs: POST /models/{name}/rank …`,
     )
     .action(async (runs: string[], options: ServeCommand) =>
       (await import('../serve.js')).serveCommand(runs, options),

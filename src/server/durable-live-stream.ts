@@ -1,0 +1,37 @@
+/** A durable stream as the server sees it. Answers come from what has been applied; nothing waits for the rest. */
+import type { DurableStream } from '../predict/index.js';
+import type { LiveStream, Quarantine } from './live-stream.js';
+
+export class DurableLiveStream implements LiveStream {
+  readonly isDurable = true;
+  readonly quarantine: Quarantine;
+  readonly append: LiveStream['append'];
+  readonly #stream: DurableStream;
+
+  constructor(stream: DurableStream) {
+    this.#stream = stream;
+    this.append = (events, options) => stream.append(events, options);
+    this.quarantine = {
+      list: () => stream.quarantine(),
+      release: (keys) => stream.releaseQuarantined(keys),
+      remove: (keys) => stream.deleteQuarantined(keys),
+    };
+  }
+
+  get version(): number {
+    return this.#stream.version;
+  }
+
+  async settle(): Promise<void> {}
+
+  async settleAll(): Promise<void> {
+    await this.#stream.settled();
+  }
+
+  status(): ReturnType<LiveStream['status']> {
+    return { durable: true, ...this.#stream.status() };
+  }
+
+  /** The predictor is the stream itself, and closes it. */
+  async close(): Promise<void> {}
+}

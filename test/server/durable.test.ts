@@ -1,0 +1,94 @@
+/** Streams that last behind HTTP: outcomes, quarantine, restarts, back-pressure, versions. */
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { closeAll, lastTime, runOf, scratch, start, type TestServer } from './models.js';
+
+let state: string;
+let server: TestServer;
+const open = async (): Promise<TestServer> =>
+  start({ events: await runOf('events') }, {}, { stream: { state, maxFuture: 3600 } });
+
+beforeAll(async () => {
+  state = join(scratch(), 'state');
+  server = await open();
+});
+afterAll(closeAll);
+
+const event = (id: string, after: number, more: object = {}) => ({
+  ...{ id, head: 'u1', tail: 'i1', time: lastTime + after },
+  ...more,
+});
+
+test('each event has its outcome; new names are taken in', async () => {
+  const events = [event('a', 10), event('b', 20, { head: 'newcomer' }), event('a', 10)];
+  const { status, body } = await server.ask('/events', { events });
+  expect([status, body]).toEqual([
+    200,
+    { accepted: 2, outcomes: ['accepted', 'accepted', 'duplicate'], newNodes: 1 },
+  ]);
+  const found = await server.ask('/recommend?fresh=true', { names: ['newcomer'], k: 2 });
+  expect([found.status, found.body.answers[0].length]).toEqual([200, 2]);
+  expect(found.headers.get('skein-stream-version')).toBe('2');
+});
+
+test('a lying clock is set apart, and can be released or deleted', async () => {
+  const far = Date.now() / 1000 + 1e8;
+  const events = [event('far', far - lastTime), event('farther', far - lastTime + 5)];
+  expect((await server.ask('/events', { events })).body.outcomes).toEqual(['quarantined', 'quarantined']);
+  expect((await server.ask('/events', { events: [event('c', 30)] })).body.outcomes).toEqual(['accepted']);
+  const listed = (await server.ask('/quarantine')).body.events;
+  expect(listed.map((one: { reason: string; event: { id: string } }) => [one.reason, one.event.id])).toEqual([
+    ['future', 'far'],
+    ['future', 'farther'],
+  ]);
+  const unknown = await server.ask('/quarantine/delete', { keys: [listed[1].key, 99] });
+  expect([unknown.status, unknown.body.code]).toEqual([400, 'invalid']);
+  expect((await server.ask('/quarantine/delete', { keys: [listed[1].key] })).status).toBe(200);
+  expect((await server.ask('/quarantine')).body.events).toHaveLength(1);
+});
+
+test('a repeated request is answered as before, also after a restart', async () => {
+  const headers = { 'idempotency-key': 'request-1' };
+  const first = await server.ask('/events', { events: [event('d', 40)] }, headers);
+  const before = (await server.ask('/status')).body;
+  expect(before).toMatchObject({ durable: true, accepted: 4, duplicates: 1, newNodes: 1, failure: null });
+  await server.close();
+  server = await open();
+  const after = (await server.ask('/status')).body;
+  expect([after.accepted, after.events, after.inQuarantine]).toEqual([4, before.events, 1]);
+  const again = await server.ask('/events', { events: [event('d', 40)] }, headers);
+  expect(again.body).toEqual(first.body);
+  expect((await server.ask('/events', { events: [event('c', 30)] })).body.outcomes).toEqual(['duplicate']);
+  const known = await server.ask('/score', { edges: [{ head: 'newcomer', tail: 'i1' }] });
+  expect(known.status).toBe(200);
+});
+
+test('names that no event has brought are unknown', async () => {
+  const { status, body } = await server.ask('/score', { edges: [{ head: 'stranger', tail: 'i1' }] });
+  expect([status, body.code]).toEqual([400, 'unknown_name']);
+});
+
+test('metrics and description have the stream', async () => {
+  const { body } = await server.ask('/metrics');
+  expect(body).toMatch(/skein_stream_accepted\{model="events"\} 4/);
+  expect(body).toMatch(/skein_stream_failed\{model="events"\} 0/);
+  expect(body).toMatch(/skein_stream_fsync_p99_seconds\{model="events"\} [\d.e-]+/);
+  const { paths } = (await server.ask('/openapi.json')).body;
+  for (const path of ['/events', '/status', '/quarantine', '/quarantine/release', '/models/{name}/events'])
+    expect(Object.keys(paths)).toContain(path);
+  expect((await server.ask('/health/ready')).status).toBe(200);
+});
+
+test('more than the stream can take is refused for a moment', async () => {
+  const busy = await start(
+    { events: await runOf('events') },
+    {},
+    { stream: { state: join(scratch(), 'busy'), lateness: 1000, maxWaiting: 10 } },
+  );
+  const events = Array.from({ length: 12 }, (_, i) => event(`e${i}`, i));
+  const first = await busy.ask('/events', { events: events.slice(0, 8) });
+  expect(first.body.outcomes.at(-1)).toBe('waiting');
+  const { status, headers, body } = await busy.ask('/events', { events: events.slice(8) });
+  expect([status, body.code]).toEqual([429, 'too_many_events']);
+  expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
+});
