@@ -244,6 +244,11 @@ export function allPhases() {
       args: long('memory', 'preprocess-memory', 'determinism'),
     },
     {
+      name: 'databases',
+      about: 'PostgreSQL and MariaDB as sources, against servers that the tests start',
+      args: long('databases'),
+    },
+    {
       name: 'long-accuracy',
       about: 'published accuracy, five seeds',
       args: long('accuracy', 'tgb-protocol'),

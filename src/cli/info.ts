@@ -43,7 +43,8 @@ export async function infoCommand(
 /** Returns whether a path is, by its name, an event file or a folder with one. */
 export function hasEvents(path: string): boolean {
   if (!existsSync(path)) return false;
-  if (!statSync(path).isDirectory()) return /\.(csv|txt|tsv|edges)(\.gz)?$/.test(path);
+  if (!statSync(path).isDirectory())
+    return /\.(csv|txt|tsv|edges)(\.gz)?$|\.(parquet|jsonl|ndjson)$/.test(path);
   // Prepared datasets and runs have text files that are not event files.
   const names = readdirSync(path);
   if (names.includes('dataset.yaml') || names.includes('full_config.yaml')) return false;

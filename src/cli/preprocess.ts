@@ -19,6 +19,9 @@ export interface PreprocessCommand extends HeaderOptions {
   readonly dataset?: string;
   readonly edges?: readonly string[];
   readonly query?: readonly string[];
+  readonly database?: string;
+  readonly nodeQuery?: string;
+  readonly literals: boolean;
   readonly setup?: string;
   readonly format?: string;
   readonly delim?: string;
@@ -116,8 +119,8 @@ async function prepareFiles(command: PreprocessCommand, output: Output): Promise
 function toLibraryOptions(command: PreprocessCommand, outputDir: string): PreprocessOptions {
   const given = {
     outputDir,
-    edges: command.edges,
-    query: command.query,
+    ...edgeSources(command),
+    literals: command.literals,
     setup: command.setup,
     format: command.format as EdgeColumns['format'],
     delimiter: command.delim?.replaceAll('\\t', '\t'),
@@ -136,7 +139,7 @@ function toLibraryOptions(command: PreprocessCommand, outputDir: string): Prepro
     sequentialTrainNodes: command.sequentialTrainNodes,
     nodeTypes: command.nodeTypes,
     nodes: command.nodes,
-    ...parseNodeTable(command.nodeTable),
+    ...nodeTableSource(command),
     idColumn: column(command.idColumn),
     labelColumn: column(command.labelColumn),
     ignoreColumns: command.ignoreColumns?.map(parseColumn),
@@ -155,6 +158,30 @@ function toLibraryOptions(command: PreprocessCommand, outputDir: string): Prepro
   return Object.fromEntries(
     Object.entries(given).filter(([, value]) => value !== undefined),
   ) as unknown as PreprocessOptions;
+}
+
+/** Returns the edges: files, or queries of the database. */
+function edgeSources({
+  edges,
+  query,
+  database,
+}: PreprocessCommand): Pick<PreprocessOptions, 'edges' | 'query'> {
+  if (database === undefined) return { ...(edges && { edges }), ...(query && { query }) };
+  if (query === undefined)
+    throw new ValueError('preprocess: expected --query with --database, got none. Write --query "SELECT …".');
+  if (edges !== undefined) throw new ValueError('preprocess: expected --edges or --query, got both.');
+  return { edges: query.map((text) => ({ database, query: text })) };
+}
+
+function nodeTableSource({
+  nodeTable,
+  nodeQuery,
+  database,
+}: PreprocessCommand): Pick<PreprocessOptions, 'nodeTable' | 'nodeTableType'> {
+  if (nodeQuery === undefined) return parseNodeTable(nodeTable);
+  if (nodeTable !== undefined)
+    throw new ValueError('preprocess: expected --node-table or --node-query, got both.');
+  return { nodeTable: { query: nodeQuery, ...(database === undefined ? {} : { database }) } };
 }
 
 /** Parses `customer=customers.csv` as the table of one node type, unless a file of that name exists. */

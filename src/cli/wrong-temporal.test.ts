@@ -235,9 +235,13 @@ describe('by overrides', () => {
     [
       'name and path of a dataset',
       ['dataset.name=wikipedia'],
-      [/expected a name or a path for dataset, got both/, /Write dataset: wikipedia/],
+      [/expected a name, a path or a query for dataset, got several/, /Write dataset: wikipedia/],
     ],
-    ['neither name nor path', ["dataset.path=''"], [/expected a name or a path for dataset, got/]],
+    [
+      'neither name nor path',
+      ["dataset.path=''"],
+      [/expected a name, a path or a query for dataset, got none/],
+    ],
     ['an unknown dataset', ["dataset.path=''", 'dataset.name=wikipedai'], [/wikipedai/, /wikipedia/]],
     [
       'no run to resume',

@@ -13,6 +13,16 @@ export {
 } from './fn.js';
 export type { Frame } from './frame.js';
 export { type CscOptions, Graph, type GraphOptions } from './graph.js';
+export {
+  type AttributeValues,
+  type FromGraphologyOptions,
+  fromGraphology,
+  type GraphologyData,
+  type GraphologyGraph,
+  type GraphologyTarget,
+  type ToGraphologySource,
+  toGraphology,
+} from './graphology.js';
 export { type EdgeType, type EdgeTypeName, HeteroGraph } from './hetero-graph.js';
 export { LocalGraph } from './local-graph.js';
 export type { AggregateOptions, AttentionOptions, MessageGraph } from './message-graph.js';

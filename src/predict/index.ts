@@ -1,6 +1,5 @@
 /** Trained models opened for use: predictors of every task, and helpers for commands that write predictions. */
 export { encodeNewNodes } from './encode-new-nodes.js';
-export type { GraphologyGraph } from './fit/edge-input.js';
 export {
   type EventRecord,
   type EventSource,

@@ -159,14 +159,14 @@ describe('edges', () => {
       {},
       { query: "SELECT * FROM (VALUES ('a', 'b'), ('c', NULL)) t(s, d)" },
       FormatError,
-      /query 1: expected a name for the target id, got "" in row 2/,
+      /query 1, row 2: expected a name for the target id, got ""/,
     ));
   test('an infinite weight in a table', () =>
     expectFailure(
       {},
       { query: "SELECT 'a' AS s, 'b' AS d, 'inf'::DOUBLE AS w", source: 's', target: 'd', edgeWeight: 'w' },
       FormatError,
-      /finite number for the weight, got "inf" in row 1/,
+      /query 1, row 1: expected a finite number for the weight, got "inf"/,
     ));
   test('SQL that does not run', () =>
     expectFailure({}, { query: 'SELEC 1' }, ValueError, /a query that DuckDB runs for query 1/));

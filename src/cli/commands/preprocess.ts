@@ -33,11 +33,16 @@ function edgeOptions(command: Command): Command {
       'Read edges from one file, or from training and test, or training, validation and test',
     )
     .option('--query <sql...>', 'Read edges with SQL instead: one query, or one per split')
+    .option(
+      '--database <url>',
+      'Run queries there: postgres://user@host/name, mysql://user@host/name, sqlite:FILE, or a file .sqlite, .db or .duckdb (default: DuckDB, over files); passwords in PGPASSWORD or MYSQL_PWD',
+    )
     .option('--setup <sql>', "Run SQL first, such as ATTACH 'graph.duckdb' AS g")
     .option(
       '--format <name>',
-      'delimited, parquet or json (default: from the file name); parquet, json and SQL need the package @duckdb/node-api',
+      'delimited, parquet, json, rdf or graphml (default: from the file name); parquet, json and SQL need the package @duckdb/node-api',
     )
+    .option('--no-literals', 'Leave out statements of RDF whose object is a literal')
     .option('-d, --delim <text>', 'Column delimiter (default: detect)')
     .option('--comment <text>', 'Skip lines at the top of a file that start with this', '#')
     .option(
@@ -72,6 +77,7 @@ function nodeOptions(command: Command): Command {
       'Read features from a table of numbers, categories, dates and booleans; values may be missing. With two node types, customer=customers.csv sets the type (default: name of the id column or of the file)',
       acceptOneTable,
     )
+    .option('--node-query <sql>', 'Read the table with SQL instead')
     .option('--id-column <column>', 'Id column of the table (default: id, else the first)')
     .option('--label-column <column>', 'Class column of the table; classes may be missing')
     .option('--ignore-columns <column...>', 'Columns of the table that are not features')

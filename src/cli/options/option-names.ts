@@ -15,7 +15,7 @@ const sameName = [
   ...['edges', 'query', 'setup', 'format', 'header', 'comment', 'nodes', 'threads', 'overwrite', 'seed'],
   ...['partitionedEval', 'noRemapIds', 'numNodes', 'numRelations', 'sequentialTrainNodes', 'nodeTypes'],
   ...['nodeTable', 'idColumn', 'labelColumn', 'ignoreColumns', 'textColumns', 'nodeFeatures', 'nodeLabels'],
-  ...['trainNodes', 'validNodes', 'testNodes', 'nodeSplit', 'memoryLimit'],
+  ...['trainNodes', 'validNodes', 'testNodes', 'nodeSplit', 'memoryLimit', 'literals'],
 ];
 const names = new Map([
   ...Object.entries(options),

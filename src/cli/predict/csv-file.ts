@@ -1,8 +1,8 @@
 /** Writer of a CSV file that gets its final name once it is complete. */
 import { renameSync } from 'node:fs';
 import { join } from 'node:path';
+import { csvField } from '../../data/formats/csv-text.js';
 import { FileWriter } from '../../data/prepare/binary-file.js';
-import { csvField } from '../../data/prepare/mapping-file.js';
 import { trackUnfinished, untrackFinished } from '../../data/prepare/unfinished-files.js';
 import { temporaryName } from '../../storage/temporary-name.js';
 

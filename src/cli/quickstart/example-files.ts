@@ -1,8 +1,8 @@
 /** Writes a small graph of two files, which shows the form of data that `skein preprocess` reads. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { csvField } from '../../data/formats/csv-text.js';
 import { readGlosses } from '../../data/prepare/glosses.js';
-import { csvField } from '../../data/prepare/mapping-file.js';
 import { writeFileAtomic } from '../../storage/atomic-file.js';
 import type { OpenedGraphRun } from '../../train/index.js';
 

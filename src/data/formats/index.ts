@@ -2,6 +2,13 @@
 export { type EdgeList, readEdgeList } from './edge-list.js';
 export type { EdgeListOptions } from './edge-list-options.js';
 export { type EntityData, readEntityClassification } from './entity-classification.js';
+export {
+  type Graphml,
+  type GraphmlEdge,
+  type GraphmlNode,
+  type GraphmlValue,
+  readGraphml,
+} from './graphml.js';
 export { MatFile, readMat } from './matlab.js';
 export { readNTriples } from './n-triples.js';
 export { readNpy } from './npy.js';
@@ -13,5 +20,6 @@ export { readPlanetoid } from './planetoid.js';
 export { type RdfFormat, type RdfOptions, readRdf } from './rdf.js';
 export { readNodeData } from './registry.js';
 export { readShchur, type ShchurOptions } from './shchur.js';
+export type { TableFormat, TableQuery, TableSource } from './table-source.js';
 export { readTorch } from './torch-file.js';
 export { readTripleFiles } from './tsv.js';

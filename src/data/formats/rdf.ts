@@ -30,7 +30,7 @@ export interface RdfOptions {
 }
 
 /** Returns the RDF format of a file by its extension; undefined if that is another. */
-function rdfFormatOf(path: string): RdfFormat | undefined {
+export function rdfFormatOf(path: string): RdfFormat | undefined {
   return endings[/\.([a-z]+)(?:\.gz)?$/i.exec(path)?.[1].toLowerCase() ?? ''];
 }
 

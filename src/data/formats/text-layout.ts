@@ -7,6 +7,7 @@ import { commentNote, countSignedRecords, readHead } from './comment-lines.js';
 import { RecordParser } from './delimited.js';
 import { findHeader, type HeaderDecision, headerNote, headerRows } from './header.js';
 import { mayQuote } from './split-line.js';
+import { tableLayout } from './table-layout.js';
 import { readChunks } from './text-lines.js';
 
 /** A column, by name in the header or by index from 0. */
@@ -65,7 +66,10 @@ export function columnIndex(
 }
 
 /** Detects the layout from the first records; returns null if the file has none. */
-export async function findTextLayout(path: string, options: TextOptions = {}): Promise<TextLayout | null> {
+export async function findTextLayout(path: string, given: TextOptions = {}): Promise<TextLayout | null> {
+  const table = tableLayout(path);
+  // The header of a table is certain, so there is no note about it.
+  const options = table === null ? given : { ...given, ...table, onNote: undefined };
   const { comment = '#', commentsAnywhere = false } = options;
   const head = await readHead(path, comment, headerRows + 1);
   const { plain, doubtful, signed } = head;

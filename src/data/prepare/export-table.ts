@@ -15,9 +15,10 @@ import { removeAbandoned, temporaryName } from '../../storage/temporary-name.js'
 import { makeNpyHeader } from '../../tensor/npy.js';
 import { checkInteger, expected, ShapeError, StorageError, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
+import { csvField } from '../formats/csv-text.js';
 import { sqlPath, sqlText, withDuckDb } from '../formats/duckdb.js';
 import { bytesOf, FileWriter, sealFile } from './binary-file.js';
-import { csvField, mappingLine } from './mapping-file.js';
+import { mappingLine } from './mapping-file.js';
 import type { NameTable } from './name-table.js';
 import { trackUnfinished, untrackFinished } from './unfinished-files.js';
 

@@ -10,16 +10,15 @@ import { FormatError, InternalError } from '../../util/errors.js';
 import type { ByteNames } from '../formats/byte-names.js';
 import { type NodeTypes, nodeTypesNote, nodeTypesOf } from '../formats/node-types.js';
 import { bytesOf, readAt } from './binary-file.js';
-import { type Connect, type EdgeInput, openEdgeInputs, readInputs } from './edge-input.js';
+import { type EdgeInput, openEdgeInputs, readInputs } from './edge-input.js';
 import { EdgeSpool } from './edge-spool.js';
 import type { EdgeBlock, GraphSource, OnNote, OnPrepareProgress } from './graph-source.js';
 import { KeptNumbers, SpillingNameNumbers } from './name-numbers.js';
 import { readNodeInput } from './node-input.js';
 import { makeNodeTables } from './node-tables.js';
-import type { PreprocessOptions } from './preprocess-options.js';
+import type { TextInput } from './text-input.js';
 
 export interface InputContext {
-  readonly connect: Connect;
   /** Folder for intermediate files. */
   readonly folder: string;
   /** Maximum memory of the name table in bytes. */
@@ -29,8 +28,8 @@ export interface InputContext {
 }
 
 /** Reads the input of the options. */
-export async function readGraph(options: PreprocessOptions, context: InputContext): Promise<GraphSource> {
-  const inputs = await openEdgeInputs(options, context.connect, context.note);
+export async function readGraph(options: TextInput, context: InputContext): Promise<GraphSource> {
+  const inputs = await openEdgeInputs(options.edges, options, context.note);
   const types = detectTypes(inputs[0], options, context.note);
   const source = await readAll(options, context, inputs, types);
   if (source !== null) return source;
@@ -40,7 +39,7 @@ export async function readGraph(options: PreprocessOptions, context: InputContex
   return (await readAll(options, context, inputs, null)) as GraphSource;
 }
 
-function detectTypes(input: EdgeInput, options: PreprocessOptions, note: OnNote): NodeTypes | null {
+function detectTypes(input: EdgeInput, options: TextInput, note: OnNote): NodeTypes | null {
   const { header, indices } = input;
   const column = (index: number): string | null => header?.[index] ?? null;
   const types = nodeTypesOf(column(indices.source), column(indices.target), options.nodeTypes);
@@ -51,7 +50,7 @@ function detectTypes(input: EdgeInput, options: PreprocessOptions, note: OnNote)
 
 /** Returns null if the values show that the two types are one. */
 async function readAll(
-  options: PreprocessOptions,
+  options: TextInput,
   context: InputContext,
   inputs: readonly EdgeInput[],
   types: NodeTypes | null,

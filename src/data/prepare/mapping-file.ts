@@ -3,6 +3,7 @@
  * Lines may be in any order; files written here have the order of first appearance in the input.
  */
 import { FormatError } from '../../util/errors.js';
+import { csvField } from '../formats/csv-text.js';
 
 const comma = 44;
 const quote = 34;
@@ -17,11 +18,6 @@ export function mappingLine(raw: string, mapped: number): string {
 /** Returns the text of a mapping file. */
 export function mappingText(names: { readonly size: number; nameOf(id: number): string }): string {
   return Array.from({ length: names.size }, (_, id) => mappingLine(names.nameOf(id), id)).join('');
-}
-
-/** Returns a CSV field, quoted if necessary. */
-export function csvField(text: string, delimiter: string): string {
-  return text.includes(delimiter) || /["\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
 /** The position of a name in the bytes, without its quotes, and its number. */

@@ -6,9 +6,8 @@
  * Text has the id in its first column by default. An .npy has a row per node: node i is the raw id i, or line i of the list
  * of nodes if there is one.
  */
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { FormatError, StorageError } from '../../util/errors.js';
+import { FormatError } from '../../util/errors.js';
 import { type RecordBlock, readRecords } from '../formats/delimited.js';
 import { type NodeTypes, typedName, typeOfColumn } from '../formats/node-types.js';
 import { readNpy } from '../formats/npy.js';
@@ -20,8 +19,8 @@ import type { NameSink } from './name-numbers.js';
 import type { NodeEncoding } from './node-encoding.js';
 import { encodeRows, profileNodeTable } from './node-table.js';
 import { type NpyRows, openNpy, readNpyLabels } from './npy-rows.js';
-import type { PreprocessOptions } from './preprocess-options.js';
 import { tableType, typeOfFile } from './table-type.js';
+import type { TextInput } from './text-input.js';
 
 /** The ids of a file, as names start … start + rows − 1 of the stream of names. */
 export interface NameSegment {
@@ -60,7 +59,7 @@ export interface NodeInput {
 }
 
 interface Context {
-  readonly options: PreprocessOptions;
+  readonly options: TextInput;
   readonly folder: string;
   readonly names: NameSink;
   readonly types: NodeTypes | null;
@@ -73,8 +72,8 @@ export async function readNodeInput(context: Context): Promise<NodeInput> {
   const list = (path: string | undefined): Promise<NameSegment | null> =>
     path === undefined ? Promise.resolve(null) : readList(context, path);
   const known = await list(options.nodes);
-  const matrix = isNpy(options.nodeFeatures) ? await openNpy(checkExists(options.nodeFeatures)) : null;
-  const classes = isNpy(options.nodeLabels) ? await readNpyLabels(checkExists(options.nodeLabels)) : null;
+  const matrix = isNpy(options.nodeFeatures) ? await openNpy(options.nodeFeatures) : null;
+  const classes = isNpy(options.nodeLabels) ? await readNpyLabels(options.nodeLabels) : null;
   const counted = rowNames(context, known, [
     [options.nodeFeatures, matrix?.rows],
     [options.nodeLabels, classes?.length],
@@ -104,14 +103,9 @@ function isNpy(path: string | undefined): path is string {
   return path?.endsWith('.npy') ?? false;
 }
 
-function checkExists(path: string): string {
-  if (existsSync(path)) return path;
-  throw new StorageError(`preprocess: expected to read ${path}, got ENOENT. Check the path.`, { path });
-}
-
 async function findLayout({ options, note }: Context, path: string): Promise<TextLayout> {
   const { header } = options;
-  const layout = await findTextLayout(checkExists(path), { header, onNote: note });
+  const layout = await findTextLayout(path, { header, onNote: note });
   if (layout === null) throw new FormatError(`${path}: expected node ids, got an empty file.`, { path });
   return layout;
 }
@@ -198,7 +192,7 @@ function addField(ids: IdReader, block: RecordBlock, row: number): void {
 
 async function readList(context: Context, path: string): Promise<NameSegment> {
   if (isNpy(path)) {
-    const { data } = await readNpy(checkExists(path));
+    const { data } = await readNpy(path);
     const ids = new IdReader(context, path, undefined);
     for (const [i, id] of Array.from(data as ArrayLike<number | string>).entries())
       ids.addText(String(id), i + 1);
@@ -293,7 +287,7 @@ async function readNodeTable(
   // If the type of the table is known, a column named after the other type is a feature and not the id.
   const known = types === null ? null : (given ?? typeOfFile(path, types));
   const table = await profileNodeTable(
-    checkExists(path),
+    path,
     { header, idColumn, labelColumn, ignoreColumns, textColumns, onNote: note },
     known === null ? types : [known, known],
   );

@@ -12,12 +12,12 @@ import type { NodeEncoding } from './node-encoding.js';
 import type { NameSegment, NodeInput } from './node-input.js';
 import { NodeText } from './node-text.js';
 import { npyBlocks } from './npy-rows.js';
-import type { PreprocessOptions } from './preprocess-options.js';
+import type { TextInput } from './text-input.js';
 
 /** Returns the tables of all nodes; null if there are no node files. */
 export async function makeNodeTables(
   input: NodeInput,
-  options: PreprocessOptions,
+  options: TextInput,
   numbered: NumberedNames,
   numNodes: number,
   note: OnNote,
@@ -118,7 +118,7 @@ async function checkComplete(
 }
 
 function nodeSplits(
-  options: PreprocessOptions,
+  options: TextInput,
   given: NodeInput['splits'],
   labels: Int32Array | null,
   idsOf: (segment: NameSegment) => Int32Array,

@@ -13,6 +13,7 @@ import { checkOptionNames } from '../../util/option-names.js';
 import { Random } from '../../util/philox.js';
 import { type DatasetName, datasetNames } from '../catalogue.js';
 import type { Dataset, NodeDataset } from '../dataset.js';
+import { csvField } from '../formats/csv-text.js';
 import { type LoadDatasetOptions, loadDataset } from '../load-dataset.js';
 import type { NodeSplits } from '../node-data.js';
 import { randomNodeSplit } from '../transforms.js';
@@ -26,7 +27,6 @@ import {
   type NodeTables,
   type OnPrepareProgress,
 } from './graph-source.js';
-import { csvField } from './mapping-file.js';
 import { NodeText } from './node-text.js';
 import { buildFolder, checkTarget } from './output-folder.js';
 import { writePrepared } from './write-prepared.js';

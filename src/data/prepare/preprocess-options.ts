@@ -1,12 +1,21 @@
 /** Options of `preprocess`: plain data that can be sent to another process, checked before that. */
 import { checkInteger, checkNumber, expected, ValueError } from '../../util/errors.js';
 import { checkNodeTypes } from '../formats/node-types.js';
+import {
+  checkTableSource,
+  type TableFormat,
+  type TableSource,
+  tableFormats,
+} from '../formats/table-source.js';
 import type { Column } from '../formats/text-layout.js';
 
 /** Format and columns of an edge file or query. */
 export interface EdgeColumns {
-  /** Default: `parquet` or `json` by the extension (.parquet; .json, .jsonl, .ndjson), else `delimited`. */
-  readonly format?: 'delimited' | 'parquet' | 'json';
+  /**
+   * Format of edge files. Default: by the extension (.parquet; .json, .jsonl, .ndjson; .nt, .nq, .ttl, .trig; .graphml), else
+   * `delimited`. Node files have the format of their extension.
+   */
+  readonly format?: TableFormat;
   /**
    * Columns by name or by index from 0. Default: by common names in the header; else 0 and 1 of two columns, and 0, 1 (type)
    * and 2 of three.
@@ -26,12 +35,14 @@ export interface EdgeColumns {
 export interface PreprocessOptions extends EdgeColumns {
   /** The directory to write. */
   readonly outputDir: string;
-  /** One file to split, two (training, test) or three (training, validation, test). */
-  readonly edges?: string | readonly string[];
-  /** Instead of files: SQL that DuckDB runs, one query or one per split. */
+  /** One file or query to split, two (training, test) or three (training, validation, test). */
+  readonly edges?: TableSource | readonly TableSource[];
+  /** Instead: SQL that DuckDB runs, one query or one per split. */
   readonly query?: string | readonly string[];
   /** Statements to run before the query, such as `ATTACH 'x.duckdb'`. They may load installed extensions. */
   readonly setup?: string;
+  /** RDF: whether to keep statements whose object is a literal, such as a name or a number. Default true. */
+  readonly literals?: boolean;
   /** Fractions of one file for training and test, or training, validation and test. */
   readonly split?: readonly number[];
   /** Default 1. */
@@ -48,11 +59,11 @@ export interface PreprocessOptions extends EdgeColumns {
   /** Default 1. */
   readonly seed?: number;
   /** File of node ids, which may have no edges: the first column, or an .npy of whole numbers. */
-  readonly nodes?: string;
+  readonly nodes?: TableSource;
   /** Node features: .npy (row i is node i, or line i of `nodes`), or delimited with the id in the first column. */
-  readonly nodeFeatures?: string;
+  readonly nodeFeatures?: TableSource;
   /** Node table: its columns of numbers, categories, dates and booleans become features. */
-  readonly nodeTable?: string;
+  readonly nodeTable?: TableSource;
   /** Type of the nodes of the table. Default: from the name of its id column or of the file. */
   readonly nodeTableType?: string;
   /** Columns of the table: ids (default: named id, node, …, or the first), classes, and columns to ignore. */
@@ -67,11 +78,11 @@ export interface PreprocessOptions extends EdgeColumns {
    */
   readonly nodeTypes?: readonly string[];
   /** Node classes: .npy as for features, or delimited with the id and the class in the first two columns. */
-  readonly nodeLabels?: string;
+  readonly nodeLabels?: TableSource;
   /** Files of the node ids of each split. */
-  readonly trainNodes?: string;
-  readonly validNodes?: string;
-  readonly testNodes?: string;
+  readonly trainNodes?: TableSource;
+  readonly validNodes?: TableSource;
+  readonly testNodes?: TableSource;
   /**
    * Fractions of the labelled nodes instead: training, validation, test. Default with `labelColumn` and no split of edges:
    * 0.6, 0.2, 0.2.
@@ -101,6 +112,12 @@ const texts: Check = (name, value) => {
   if (list.length < 1 || list.length > 3) reject('1, 2 or 3 entries', name, value);
   for (const one of list) text(name, one);
 };
+const source: Check = (name, value) => checkTableSource(where, name, value);
+const sources: Check = (name, value) => {
+  const list = Array.isArray(value) ? value : [value];
+  if (list.length < 1 || list.length > 3) reject('1, 2 or 3 entries', name, value);
+  for (const one of list) source(name, one);
+};
 const flag: Check = (name, value) => {
   if (typeof value !== 'boolean') reject('true or false', name, value);
 };
@@ -126,12 +143,13 @@ const fractions: Check = (name, value) => {
 
 const checks: Readonly<Record<keyof PreprocessOptions, Check>> = {
   outputDir: text,
-  edges: texts,
+  edges: sources,
   query: texts,
   setup: text,
+  literals: flag,
   format: (name, value) => {
-    if (!['delimited', 'parquet', 'json'].includes(value as string))
-      reject('"delimited", "parquet" or "json"', name, value);
+    if (!(tableFormats as readonly unknown[]).includes(value))
+      reject(`one of ${tableFormats.join(', ')}`, name, value);
   },
   source: column,
   target: column,
@@ -150,19 +168,19 @@ const checks: Readonly<Record<keyof PreprocessOptions, Check>> = {
   numRelations: whole(1),
   sequentialTrainNodes: flag,
   seed: whole(0, Number.MAX_SAFE_INTEGER),
-  nodes: text,
-  nodeFeatures: text,
-  nodeTable: text,
+  nodes: source,
+  nodeFeatures: source,
+  nodeTable: source,
   nodeTableType: text,
   idColumn: column,
   labelColumn: column,
   ignoreColumns: columns,
   textColumns: columns,
   nodeTypes: (name, value) => checkNodeTypes(where, name, value),
-  nodeLabels: text,
-  trainNodes: text,
-  validNodes: text,
-  testNodes: text,
+  nodeLabels: source,
+  trainNodes: source,
+  validNodes: source,
+  testNodes: source,
   nodeSplit: fractions,
   overwrite: flag,
   memoryLimit: whole(2 ** 28, Number.MAX_SAFE_INTEGER),
@@ -194,9 +212,9 @@ export function checkPreprocessOptions(options: PreprocessOptions): void {
 function checkNodeOptions(options: PreprocessOptions, inputs: number): void {
   const { nodeTable, labelColumn, nodeFeatures, nodeLabels } = options;
   if (nodeTable !== undefined && nodeFeatures !== undefined)
-    reject('either a table or features', 'nodeTable and nodeFeatures', `${nodeTable} and ${nodeFeatures}`);
+    reject('either a table or features', 'nodeTable and nodeFeatures', 'both');
   if (labelColumn !== undefined && nodeLabels !== undefined)
-    reject('one source of classes', 'labelColumn and nodeLabels', `${labelColumn} and ${nodeLabels}`);
+    reject('one source of classes', 'labelColumn and nodeLabels', 'both');
   for (const name of ['nodeTableType', 'idColumn', 'labelColumn', 'ignoreColumns', 'textColumns'] as const)
     if (options[name] !== undefined && nodeTable === undefined) reject('nodeTable too', name, options[name]);
   if (options.nodeTypes?.length === 2 && options.noRemapIds)

@@ -13,11 +13,13 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { temporaryName } from '../../storage/temporary-name.js';
 import * as errors from '../../util/errors.js';
 import { lazyDuckDb } from '../formats/duckdb.js';
+import { TableFiles } from '../formats/table-files.js';
 import type { PreparedStats } from './dataset-yaml.js';
 import { readGraph } from './graph-input.js';
 import type { OnNote, OnPrepareProgress, PrepareProgress } from './graph-source.js';
 import { buildFolder, checkTarget } from './output-folder.js';
 import { checkPreprocessOptions, type PreprocessOptions, withDefaultSplit } from './preprocess-options.js';
+import { textInput } from './text-input.js';
 import { writePrepared } from './write-prepared.js';
 
 export type { PreprocessOptions } from './preprocess-options.js';
@@ -107,10 +109,16 @@ export async function preprocessHere(
       const database = lazyDuckDb(where, settings, options.setup);
       try {
         if (options.setup !== undefined) await database.connect();
-        const { connect } = database;
-        const context = { connect, folder: work, nameBytes: memory / 8, progress, note };
-        const source = await readGraph(options, context);
-        await database.close();
+        const tables = new TableFiles(work, database.connect);
+        const context = {
+          ...{ folder: work, nameBytes: memory / 8, progress },
+          note: (text: string) => note(tables.rename(text)),
+        };
+        const source = await tables.run(async () => {
+          const input = await textInput(options, tables);
+          await database.close();
+          return readGraph(input, context);
+        });
         return await writePrepared(
           source,
           folder,

@@ -7,9 +7,9 @@ import { existsSync } from 'node:fs';
 import { FormatError, StorageError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import { readRecords } from '../formats/delimited.js';
-import { queryChunks, sqlName, withDuckDb } from '../formats/duckdb.js';
-import { type ColumnIndices, resolveColumns } from './edge-columns.js';
-import { edgeLayout, formatOf, tableRelation } from './edge-input.js';
+import { withTableFiles } from '../formats/table-files.js';
+import type { ColumnIndices } from './edge-columns.js';
+import { edgeLayout } from './edge-input.js';
 import type { OnNote } from './graph-source.js';
 import type { NameTable } from './name-table.js';
 import type { EdgeColumns } from './preprocess-options.js';
@@ -49,11 +49,12 @@ export async function readRawEdges(
     throw new StorageError(`readRawEdges: expected to read ${path}, got ENOENT. Check the path.`, {
       path,
     });
-  const rows = new RowCollector(path, names);
-  const format = options.format ?? formatOf(path);
-  if (format === 'delimited') await readDelimited(path, options, rows, onNote);
-  else await readTable(path, format, options, rows);
-  return rows.finish();
+  return withTableFiles('readRawEdges', async (tables) => {
+    const file = await tables.textOf({ source: path, kind: 'edges', name: path, format: options.format });
+    const rows = new RowCollector(file, names);
+    await readDelimited(file, options, rows, (note) => onNote?.(tables.rename(note)));
+    return rows.finish();
+  });
 }
 
 /** Maximum number of unknown names in one error. */
@@ -161,7 +162,7 @@ async function readDelimited(
   path: string,
   options: EdgeColumns,
   rows: RowCollector,
-  onNote: OnNote | undefined,
+  onNote: OnNote,
 ): Promise<void> {
   const found = await edgeLayout(path, options, onNote);
   if (found === null) return;
@@ -174,27 +175,4 @@ async function readDelimited(
       rows.add(block.text(row, indices.source), type, block.text(row, indices.target), where);
     }
   }
-}
-
-async function readTable(
-  path: string,
-  format: 'parquet' | 'json',
-  options: EdgeColumns,
-  rows: RowCollector,
-): Promise<void> {
-  const relation = tableRelation(path, format);
-  await withDuckDb('readRawEdges', async (connection) => {
-    const described = await connection.runAndReadAll(`DESCRIBE SELECT * FROM ${relation}`);
-    const header = described.getRows().map((row) => String(row[0]));
-    const indices = resolveColumns(path, header, header.length, options);
-    rows.check(indices);
-    const wanted = [indices.source, indices.target, ...(indices.type === null ? [] : [indices.type])];
-    const columns = wanted.map((index) => `coalesce(${sqlName(header[index])}::VARCHAR, '')`).join(', ');
-    let row = 0;
-    for await (const chunk of queryChunks(connection, `SELECT ${columns} FROM ${relation}`)) {
-      const [source, target, type] = wanted.map((_, c) => chunk.strings(c));
-      for (let i = 0; i < chunk.rows; i++)
-        rows.add(source[i], type?.[i] ?? null, target[i], `${path}: row ${++row}`);
-    }
-  });
 }

@@ -8,6 +8,7 @@ import { type ColumnMeaning, commonNames, findByMeaning, isValue } from '../form
 import { findHeader, headerNote } from '../formats/header.js';
 import { nodeTypesOf } from '../formats/node-types.js';
 import { bareField, splitLine } from '../formats/split-line.js';
+import { tableLayout } from '../formats/table-layout.js';
 import { findDelimiter } from '../formats/text-layout.js';
 import type { FileHead } from './event-files.js';
 import type { ColumnRole, Delimiter } from './event-table.js';
@@ -68,11 +69,16 @@ export interface CsvLayoutOptions {
 
 export function csvLayout(path: string, head: FileHead, options: CsvLayoutOptions): CsvLayout {
   const { columns = {} } = options;
-  const delimiter = eventDelimiter([head.text, ...head.below]);
+  const isTable = tableLayout(path) !== null;
+  const delimiter = isTable ? 'comma' : eventDelimiter([head.text, ...head.below]);
   const fields = eventFields(head.text, delimiter);
   const rows = [fields, ...head.below.map((text) => eventFields(text, delimiter))];
-  const decision = findHeader(rows, options.header, Object.values(columns).flat().map(parseColumn));
-  options.onNote?.(headerNote(path, decision));
+  const decision = findHeader(
+    rows,
+    isTable || options.header,
+    Object.values(columns).flat().map(parseColumn),
+  );
+  if (!isTable) options.onNote?.(headerNote(path, decision));
   const hasHeader = decision.names !== null;
   const names = hasHeader ? fields : fields.map((_, i) => String(i));
   const finder = new ColumnFinder(path, head, names, hasHeader);

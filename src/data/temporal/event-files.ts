@@ -12,6 +12,7 @@ import { readdir } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { expected, FormatError, ValueError } from '../../util/errors.js';
 import { headerRows } from '../formats/header.js';
+import { tableLayout } from '../formats/table-layout.js';
 import { readLines } from '../formats/text-lines.js';
 import { eventDelimiter, eventFields } from './csv-layout.js';
 import type { ColumnRole, TableLayout } from './event-table.js';
@@ -37,11 +38,16 @@ export interface FileHead {
   readonly below: readonly string[];
 }
 
-/** Finds the event file at a path, which may be its folder. */
+/** Returns the event file at a path, which may be its folder. */
+export async function locateEvents(path: string): Promise<string> {
+  return isFolder(path) ? findInFolder(path) : path;
+}
+
+/** Finds the event file at a path and its format. */
 export async function findEventFile(path: string, format: TemporalFormat | undefined): Promise<EventFile> {
   if (format !== undefined && !temporalFormats.includes(format))
     throw new ValueError(expected('readTemporal', `one of ${temporalFormats.join(', ')}`, 'format', format));
-  const file = isFolder(path) ? await findInFolder(path) : path;
+  const file = await locateEvents(path);
   const header = await readFileHead(file);
   return { path: file, format: format ?? detectFormat(file, header), header };
 }
@@ -50,9 +56,17 @@ function isFolder(path: string): boolean {
   return existsSync(path) && statSync(path).isDirectory();
 }
 
+/** Tables that DuckDB reads. */
+const tableFile = /\.(parquet|jsonl|ndjson)$/;
+
 async function findInFolder(folder: string): Promise<string> {
   const names = (await readdir(folder)).sort();
-  for (const pattern of [/^edges\.csv(\.gz)?$/, /^ml_.*\.csv(\.gz)?$/, /\.(csv|txt|tsv|edges)(\.gz)?$/]) {
+  for (const pattern of [
+    /^edges\.csv(\.gz)?$/,
+    /^ml_.*\.csv(\.gz)?$/,
+    /\.(csv|txt|tsv|edges)(\.gz)?$/,
+    tableFile,
+  ]) {
     const found = names.filter((name) => pattern.test(name));
     if (found.length === 1) return join(folder, found[0]);
     if (found.length > 1) {
@@ -62,7 +76,8 @@ async function findInFolder(folder: string): Promise<string> {
       );
     }
   }
-  const advice = 'The name of an event file ends in .csv, .txt, .tsv or .edges, optionally followed by .gz.';
+  const advice =
+    'The name of an event file ends in .csv, .txt, .tsv or .edges, optionally followed by .gz, or in .parquet, .jsonl or .ndjson.';
   throw new ValueError(
     expected('readTemporal', 'a folder with an event file', 'path', resolve(folder), advice),
   );
@@ -71,9 +86,10 @@ async function findInFolder(folder: string): Promise<string> {
 async function readFileHead(path: string): Promise<FileHead> {
   const below: string[] = [];
   let head: { line: number; text: string } | null = null;
+  const skipped = tableLayout(path) === null ? /^\s*([#%].*)?$/ : /^$/;
   for await (const { first, lines } of readLines(path)) {
     for (const [i, text] of lines.entries()) {
-      if (/^\s*([#%].*)?$/.test(text)) continue;
+      if (skipped.test(text)) continue;
       if (head === null) head = { line: first + i, text };
       else below.push(text);
       if (below.length === headerRows) return { ...head, below };

@@ -13,6 +13,8 @@ import { mismatch } from '../check.js';
 import { isoSeconds } from '../formats/iso-time.js';
 import { checkNodeTypes, shareTextIds } from '../formats/node-types.js';
 import { readNpz } from '../formats/npz.js';
+import { withTableFiles } from '../formats/table-files.js';
+import { checkTableSource, formatOf, isTableQuery, type TableSource } from '../formats/table-source.js';
 import { checkColumns, csvLayout, type EventColumnNames, eventFields } from './csv-layout.js';
 import type { EventColumns } from './event-columns.js';
 import {
@@ -21,6 +23,7 @@ import {
   findEventFile,
   findFileHead,
   headerLayout,
+  locateEvents,
   type TemporalFormat,
 } from './event-files.js';
 import { namedNodes, shiftedNodes, sidedNodes } from './event-nodes.js';
@@ -69,13 +72,16 @@ interface Source {
 }
 
 /**
- * Reads an event file, or a folder that contains one.
+ * Reads an event file, a folder that contains one, or the result of a query.
  *
  * @example
  * const { events, numNodes } = await readTemporal('data/wikipedia.csv');
  * const graph = new TemporalGraph(events, { numNodes });
  */
-export async function readTemporal(path: string, options: ReadTemporalOptions = {}): Promise<TemporalData> {
+export async function readTemporal(
+  source: TableSource,
+  options: ReadTemporalOptions = {},
+): Promise<TemporalData> {
   checkOptionNames('readTemporal', options, {
     format: true,
     columns: true,
@@ -87,10 +93,31 @@ export async function readTemporal(path: string, options: ReadTemporalOptions = 
     name: true,
     onProgress: true,
   });
-  if (typeof path !== 'string') throw new ValueError(expected('readTemporal', 'a path', 'path', path));
+  checkTableSource('readTemporal', 'source', source);
   if (options.numNodes !== undefined)
     checkInteger('readTemporal', 'numNodes', options.numNodes, 0, 2 ** 31 - 2);
-  if (path.endsWith(streamEnding)) return readStreamFile(path);
+  if (typeof source === 'string' && source.endsWith(streamEnding)) return readStreamFile(source);
+  return withEventText(source, options, readFile);
+}
+
+/** Calls `read` with the path of a text file of the events; tables of other formats are written as one. */
+async function withEventText<T>(
+  source: TableSource,
+  options: ReadTemporalOptions,
+  read: (path: string, options: ReadTemporalOptions) => Promise<T>,
+): Promise<T> {
+  const path = isTableQuery(source) ? null : await locateEvents(source);
+  if (path !== null && formatOf(path) === 'delimited') return read(path, options);
+  return withTableFiles('readTemporal', async (tables) => {
+    const name = path ?? 'query';
+    const file = await tables.textOf({ source: path ?? source, kind: 'edges', name });
+    const { onNote, ...rest } = options;
+    const renamed = onNote === undefined ? {} : { onNote: (note: string) => onNote(tables.rename(note)) };
+    return read(file, { format: 'csv', name: basename(name).replace(/\..*$/, ''), ...rest, ...renamed });
+  });
+}
+
+async function readFile(path: string, options: ReadTemporalOptions): Promise<TemporalData> {
   const { path: file, format, header } = await findFile(path, options);
   const stem = basename(file).replace(/\.(csv|txt|tsv|edges)?(\.gz)?$/, '');
   const defaultName =
@@ -134,7 +161,11 @@ export async function readTemporal(path: string, options: ReadTemporalOptions = 
 }
 
 /** Throws if the columns of a file cannot be found from its first lines, or if its first event has no time. */
-export async function checkEventColumns(path: string, options: ReadTemporalOptions): Promise<void> {
+export async function checkEventColumns(source: string, options: ReadTemporalOptions): Promise<void> {
+  await withEventText(source, options, checkColumnsOf);
+}
+
+async function checkColumnsOf(path: string, options: ReadTemporalOptions): Promise<void> {
   const { path: file, format, header } = await findFile(path, options);
   if (format !== 'csv' || header.line === 0) return;
   const { delimiter, roles, hasHeader } = csvLayout(file, header, options);

@@ -1,7 +1,7 @@
 /** Writes rows of a program as a CSV file, which is read like any other. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { csvField } from '../../data/prepare/mapping-file.js';
+import { csvField } from '../../data/formats/csv-text.js';
 
 /** Writes a header and rows, and returns the path. Missing values are empty fields; line breaks become blanks. */
 export async function writeCsv(

@@ -1,26 +1,6 @@
 /** Edges and events as programs have them: tuples, objects or a graphology graph, checked and turned into columns. */
 import { describe, expected, ValueError } from '../../util/errors.js';
 
-/** The part of a graphology graph that is read: attributes, and the ends of edges. */
-export interface GraphologyGraph {
-  readonly order: number;
-  readonly size: number;
-  forEachNode(visit: (node: string, attributes: Record<string, unknown>) => void): void;
-  forEachEdge(
-    visit: (edge: string, attributes: Record<string, unknown>, source: string, target: string) => void,
-  ): void;
-}
-
-/** Whether a value is a graphology graph, or has the methods of one that are used here. */
-export function isGraphology(value: unknown): value is GraphologyGraph {
-  const graph = value as Partial<GraphologyGraph> | null;
-  return (
-    typeof graph === 'object' &&
-    typeof graph?.forEachNode === 'function' &&
-    typeof graph.forEachEdge === 'function'
-  );
-}
-
 /** Line breaks, and halves of surrogate pairs, which do not survive in UTF-8. */
 const unwritable = /[\r\n]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/;
 

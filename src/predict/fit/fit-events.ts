@@ -1,20 +1,17 @@
 /** Prediction of events in a stream in one call. */
 import { join } from 'node:path';
 import { parse } from 'yaml';
+import { writeQuery } from '../../data/formats/table-files.js';
+import { checkTableSource, isTableQuery, isTableSource } from '../../data/formats/table-source.js';
+import type { TableQuery, TableSource } from '../../data/index.js';
+import { type GraphologyGraph, isGraphology } from '../../graph/graphology.js';
 import { resolveTemporalConfig } from '../../train/index.js';
 import { temporalTemplate } from '../../train/tasks/events/temporal-template.js';
 import { expected, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import type { EventStreamPredictor, Name } from '../predictor.js';
 import { writeCsv } from './csv-table.js';
-import {
-  checkInputRows,
-  checkRow,
-  fieldOf,
-  type GraphologyGraph,
-  isGraphology,
-  nameText,
-} from './edge-input.js';
+import { checkInputRows, checkRow, fieldOf, nameText } from './edge-input.js';
 import { checkFitOptions, type FitRunOptions, fitRun, fitRunOptionNames, overridesOf } from './fit-run.js';
 
 /** An event as a tuple. */
@@ -28,8 +25,8 @@ export interface EventRecord {
   readonly features?: readonly number[];
 }
 
-/** Events in any order, a graphology graph whose edges have a time, or the path of a file. */
-export type EventSource = readonly (EventTuple | EventRecord)[] | GraphologyGraph | string;
+/** Events in any order, a graphology graph whose edges have a time, the path of a file, or a query. */
+export type EventSource = readonly (EventTuple | EventRecord)[] | GraphologyGraph | TableSource;
 
 export interface FitEventsOptions extends FitRunOptions {
   /** Edge attribute of a graphology graph that holds the time. Default: `time`. */
@@ -62,13 +59,15 @@ export async function fitEvents(
     throw new ValueError(
       expected(where, 'a graphology graph', 'events with the option time', events, 'Leave time out.'),
     );
-  const rows = typeof events === 'string' ? null : eventRows(events, options);
+  const rows = isTableSource(events) ? null : eventRows(events, options);
+  if (isTableSource(events)) checkTableSource(where, 'events', events);
   return fitRun(where, options, async ({ data, run }) => {
-    const path = rows === null ? (events as string) : await writeEvents(join(data, 'events.csv'), rows);
+    const path = await eventFile(events, rows, join(data, 'events.csv'));
     const { epochs, seed, nodeTypes, config = {} } = options;
     const keys = {
       'storage.model_dir': run,
       'dataset.sort': true,
+      ...(isTableQuery(events) ? { 'dataset.header': true } : {}),
       ...(epochs === undefined ? {} : { 'train.epoch': epochs }),
       ...(seed === undefined ? {} : { 'training.random_seed': seed }),
       ...(nodeTypes === undefined ? {} : { 'dataset.node_types': nodeTypes }),
@@ -77,6 +76,18 @@ export async function fitEvents(
     const overrides = overridesOf(keys);
     return resolveTemporalConfig(parse(temporalTemplate({ path }, overrides)), overrides).config;
   });
+}
+
+/** Returns the file of the events; rows in memory and results of queries are written to `path`. */
+async function eventFile(
+  events: EventSource,
+  rows: readonly CheckedEvent[] | null,
+  path: string,
+): Promise<string> {
+  if (typeof events === 'string') return events;
+  if (rows !== null) return writeEvents(path, rows);
+  await writeQuery(where, events as TableQuery, path);
+  return path;
 }
 
 /** An event whose fields have been checked. */
@@ -88,7 +99,7 @@ interface CheckedEvent {
 }
 
 function eventRows(
-  events: Exclude<EventSource, string>,
+  events: Exclude<EventSource, TableSource>,
   { time = 'time' }: FitEventsOptions,
 ): CheckedEvent[] {
   const rows = isGraphology(events) ? graphRows(events, time) : checkInputRows(where, 'events', events);

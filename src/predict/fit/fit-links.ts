@@ -1,21 +1,15 @@
 /** Link prediction and knowledge-graph embeddings in one call. */
 
-import { preprocess } from '../../data/index.js';
+import { isTableSource } from '../../data/formats/table-source.js';
+import { preprocess, type TableSource } from '../../data/index.js';
 import { prepareGraph } from '../../data/prepare/prepare-graph.js';
+import { type GraphologyGraph, isGraphology } from '../../graph/graphology.js';
 import type { Output } from '../../train/index.js';
 import { expected, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import { timeSpan } from '../../util/schema/fields.js';
 import type { LinkPredictor, Name } from '../predictor.js';
-import {
-  checkInputRows,
-  checkRow,
-  fieldOf,
-  type GraphologyGraph,
-  isGraphology,
-  NameIds,
-  nameText,
-} from './edge-input.js';
+import { checkInputRows, checkRow, fieldOf, NameIds, nameText } from './edge-input.js';
 import {
   checkFitOptions,
   checkSplit,
@@ -36,8 +30,12 @@ export interface LinkRecord {
   readonly tail: Name;
 }
 
-/** Edges in memory, a graphology graph, or files: one to split, or training, (validation) and test. */
-export type LinkSource = readonly (LinkTuple | LinkRecord)[] | GraphologyGraph | string | readonly string[];
+/** Edges in memory, a graphology graph, or files and queries: one to split, or training, (validation) and test. */
+export type LinkSource =
+  | readonly (LinkTuple | LinkRecord)[]
+  | GraphologyGraph
+  | TableSource
+  | readonly TableSource[];
 
 export interface FitLinksOptions extends FitRunOptions {
   /** Fractions of the edges for training, validation and test. Default: 0.9, 0.05, 0.05. */
@@ -91,9 +89,9 @@ export async function fitLinks(edges: LinkSource, options: FitLinksOptions = {})
         'Leave it out.',
       ),
     );
-  const columns = files === null ? readColumns(edges, options.relation) : null;
+  const columns = files === null ? readColumns(edges as RowSource, options.relation) : null;
   return fitRun(where, options, async (folders, output) => {
-    if (columns === null) await prepareFiles(files as string[], folders, options, output);
+    if (columns === null) await prepareFiles(files as TableSource[], folders, options, output);
     else await prepareColumns(columns, folders, options);
     return graphConfig(folders, 'LINK_PREDICTION', options, time);
   });
@@ -124,14 +122,16 @@ interface LinkColumns {
   readonly rel: Int32Array | null;
 }
 
-function fileNames(edges: LinkSource): string[] | null {
-  if (typeof edges === 'string') return [edges];
-  if (Array.isArray(edges) && edges.length > 0 && edges.every((one) => typeof one === 'string'))
-    return [...(edges as readonly string[])];
-  return null;
+/** Returns the files and queries; null for edges in memory. */
+function fileNames(edges: LinkSource): TableSource[] | null {
+  if (isTableSource(edges)) return [edges];
+  return Array.isArray(edges) && edges.length > 0 && edges.every(isTableSource) ? [...edges] : null;
 }
 
-function readColumns(edges: LinkSource, attribute: string | undefined): LinkColumns {
+/** Edges that are not in files. */
+type RowSource = readonly (LinkTuple | LinkRecord)[] | GraphologyGraph;
+
+function readColumns(edges: RowSource, attribute: string | undefined): LinkColumns {
   const rows = isGraphology(edges) ? graphRows(edges, attribute) : checkInputRows(where, 'edges', edges);
   const typed = relationOf(rows[0]) !== undefined;
   const nodes = new NameIds();
@@ -193,7 +193,7 @@ async function prepareColumns(
 }
 
 async function prepareFiles(
-  files: string[],
+  files: TableSource[],
   { data }: FitFolders,
   { split = defaultSplit, seed = 1, columns, header }: FitLinksOptions,
   output: Output,

@@ -1,19 +1,14 @@
 /** Node classification in one call. */
 import { join } from 'node:path';
-import { preprocess } from '../../data/index.js';
+import { isTableSource } from '../../data/formats/table-source.js';
+import { preprocess, type TableSource } from '../../data/index.js';
 import { isMissing } from '../../data/prepare/node-encoding.js';
+import { type GraphologyGraph, isGraphology } from '../../graph/graphology.js';
 import { expected, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import type { Name, NodePredictor } from '../predictor.js';
 import { writeCsv } from './csv-table.js';
-import {
-  checkInputRows,
-  checkRow,
-  fieldOf,
-  type GraphologyGraph,
-  isGraphology,
-  nameText,
-} from './edge-input.js';
+import { checkInputRows, checkRow, fieldOf, nameText } from './edge-input.js';
 import {
   checkFitOptions,
   checkSplit,
@@ -32,12 +27,12 @@ export type NodeRecord = object;
 
 /** A graph in memory or in files. */
 export interface NodeSource {
-  /** One object per node, or the path of a table. */
-  readonly nodes: readonly NodeRecord[] | string;
-  /** Pairs of names, or the path of a file of edges. */
+  /** One object per node, the path of a table, or a query. */
+  readonly nodes: readonly NodeRecord[] | TableSource;
+  /** Pairs of names, the path of a file of edges, or a query. */
   readonly edges:
     | readonly (readonly [Name, Name] | { readonly source: Name; readonly target: Name })[]
-    | string;
+    | TableSource;
 }
 
 export interface FitNodesOptions extends FitRunOptions {
@@ -97,8 +92,8 @@ type NodeFields = Readonly<Record<string, unknown>>;
 
 /** Rows to write, or the path of a file that is read as it is. */
 interface NodeTables {
-  readonly nodes: { readonly columns: readonly string[]; readonly rows: readonly NodeFields[] } | string;
-  readonly edges: readonly (readonly [string, string])[] | string;
+  readonly nodes: { readonly columns: readonly string[]; readonly rows: readonly NodeFields[] } | TableSource;
+  readonly edges: readonly (readonly [string, string])[] | TableSource;
 }
 
 function graphSource(graph: GraphologyGraph, { id = 'id' }: FitNodesOptions): NodeSource {
@@ -114,7 +109,7 @@ function graphSource(graph: GraphologyGraph, { id = 'id' }: FitNodesOptions): No
 }
 
 function nodeRows({ nodes }: NodeSource, { id = 'id', label }: FitNodesOptions): NodeTables['nodes'] {
-  if (typeof nodes === 'string') return nodes;
+  if (isTableSource(nodes)) return nodes;
   const rows = checkInputRows(where, 'nodes', nodes) as readonly NodeFields[];
   const names = new Set<string>();
   const columns = new Map<string, ValueKind>([[id, 'text']]);
@@ -193,7 +188,7 @@ function checkClass(name: string, value: unknown): void {
 }
 
 function edgeRows({ edges }: NodeSource): NodeTables['edges'] {
-  if (typeof edges === 'string') return edges;
+  if (isTableSource(edges)) return edges;
   return checkInputRows(where, 'edges', edges).map((row, i) => {
     checkRow(where, `edges[${i}]`, row, {
       form: '[source, target] or an object with source and target',
@@ -213,20 +208,20 @@ async function prepare(
   { id, label, ignore, split = [0.6, 0.2, 0.2], seed = 1 }: FitNodesOptions,
 ): Promise<void> {
   const input = join(folders.data, '..', 'input');
-  const nodeTable =
-    typeof nodes === 'string'
-      ? nodes
-      : await writeCsv(
-          join(input, 'nodes.csv'),
-          nodes.columns,
-          nodes.rows.map((row) => nodes.columns.map((key) => row[key])),
-        );
-  const edgeFile =
-    typeof edges === 'string' ? edges : await writeCsv(join(input, 'edges.csv'), ['source', 'target'], edges);
+  const nodeTable = isTableSource(nodes)
+    ? nodes
+    : await writeCsv(
+        join(input, 'nodes.csv'),
+        nodes.columns,
+        nodes.rows.map((row) => nodes.columns.map((key) => row[key])),
+      );
+  const edgeFile = isTableSource(edges)
+    ? edges
+    : await writeCsv(join(input, 'edges.csv'), ['source', 'target'], edges);
   await preprocess({
     ...{ edges: edgeFile, nodeTable, labelColumn: label, nodeSplit: split, nodeTypes: ['node'] },
     ...{ outputDir: folders.data, seed, inProcess: true },
-    ...(id === undefined && typeof nodes === 'string' ? {} : { idColumn: id ?? 'id' }),
+    ...(id === undefined && isTableSource(nodes) ? {} : { idColumn: id ?? 'id' }),
     ...(ignore === undefined ? {} : { ignoreColumns: ignore }),
   });
 }

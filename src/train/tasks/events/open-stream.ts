@@ -32,14 +32,18 @@ export interface OpenedStream {
 
 export async function openStream(config: TemporalRunSections): Promise<OpenedStream> {
   const { name, path, directed, train_share, validation_share, new_node_share } = config.dataset;
+  const { query, database } = config.dataset;
   const data =
-    path === ''
+    name !== ''
       ? await loadTemporalDataset(name as TemporalDatasetName)
-      : await readTemporal(path, streamOptions(config));
+      : await readTemporal(
+          query === '' ? path : { query, ...(database === '' ? {} : { database }) },
+          streamOptions(config),
+        );
   const { numNodes } = data;
   if (data.events.src.length < 2)
     throw new StateError(
-      `train: expected at least 2 events, one for training and one for evaluation, got ${data.events.src.length} in ${path === '' ? name : path}. Check the file and dataset.format.`,
+      `train: expected at least 2 events, one for training and one for evaluation, got ${data.events.src.length} in ${name || path || 'the query'}. Check the file and dataset.format.`,
     );
   const { types_as_features: typed, random_node_features: width } = config.dataset;
   const random = new Random(config.training.random_seed, featureStream);

@@ -4,6 +4,7 @@
  */
 import { stringify } from 'yaml';
 
+import { hasSecrets } from '../../../data/formats/databases/database-url.js';
 import { ConfigError } from '../../../util/errors.js';
 import { nearest } from '../../../util/nearest.js';
 import { problemsOf } from '../../../util/schema/issues.js';
@@ -111,16 +112,26 @@ function parseRunSections(own: Tree): Checked<TemporalRunSections> {
   const rest = Object.fromEntries(Object.entries(own).filter(([name]) => known.includes(name)));
   const parsed = temporalRunSchema.safeParse(rest);
   if (!parsed.success) return { data: null, problems: [...problems, ...problemsOf(parsed.error, rest)] };
-  const { name, path, train_share, validation_share } = parsed.data.dataset;
+  const { name, path, query, database, train_share, validation_share } = parsed.data.dataset;
   if (train_share + validation_share > 1)
     problems.push({
       key: 'dataset.validation_share',
       message: `expected at most ${Number((1 - train_share).toFixed(6))} for dataset.validation_share with train_share ${train_share}, got ${validation_share}. Lower one of them.`,
     });
-  if ((name === '') === (path === ''))
+  const given = [name, path, query].filter((one) => one !== '').length;
+  if (given !== 1)
     problems.push({
       key: 'dataset',
-      message: `expected a name or a path for dataset, got ${name === '' ? 'neither' : 'both'}. Write dataset: wikipedia, or dataset: { path: events.csv }.`,
+      message: `expected a name, a path or a query for dataset, got ${given === 0 ? 'none' : 'several'}. Write dataset: wikipedia, or dataset: { path: events.csv }.`,
+    });
+  if (database !== '' && query === '')
+    problems.push({ key: 'dataset.query', message: 'expected a query with dataset.database, got none.' });
+  // The configuration is stored in the run.
+  if (hasSecrets(database))
+    problems.push({
+      key: 'dataset.database',
+      message:
+        'expected an address without a password and options for dataset.database. Set the password in PGPASSWORD or MYSQL_PWD.',
     });
   problems.push(...evaluationProblems(parsed.data));
   return { data: parsed.data, problems };

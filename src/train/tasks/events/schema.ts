@@ -41,6 +41,12 @@ const dataset = z.preprocess(
   section({
     name: field(text('the name of a dataset'), '', 'wikipedia, collegemsg, mathoverflow; or give path'),
     path: field(text('a file or folder'), '', 'a custom stream'),
+    query: field(text('SQL'), '', 'instead of path: SQL whose result is the stream'),
+    database: field(
+      text('an address without a password'),
+      '',
+      'the database of query, such as postgres://user@host/name; default: DuckDB, over files',
+    ),
     format: field(
       choice(['auto', 'jodie', 'tgn', 'tgl', 'snap', 'tgb', 'csv']),
       'auto',

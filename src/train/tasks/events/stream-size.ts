@@ -3,10 +3,10 @@ import { closeSync, openSync, readSync, statSync } from 'node:fs';
 
 const sampleBytes = 65_536;
 
-/** Returns the number of lines, estimated from the first ones; undefined for folders and compressed files. */
+/** Returns the number of lines, estimated from the first ones; undefined for folders, compressed files and Parquet. */
 export function estimateEvents(path: string): number | undefined {
   const stat = statSync(path, { throwIfNoEntry: false });
-  if (stat?.isFile() !== true || path.endsWith('.gz')) return undefined;
+  if (stat?.isFile() !== true || /\.(gz|parquet)$/.test(path)) return undefined;
   const bytes = Buffer.alloc(Math.min(sampleBytes, stat.size));
   const file = openSync(path, 'r');
   try {
