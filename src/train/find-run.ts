@@ -38,7 +38,13 @@ export interface FoundRun {
 }
 
 /** Keys that name the data of a run. */
-const dataKeys = ['storage.dataset.dataset_dir', 'storage.dataset.name', 'dataset.path', 'dataset.name'];
+const dataKeys = [
+  'storage.dataset.dataset_dir',
+  'storage.dataset.name',
+  'dataset.path',
+  'dataset.name',
+  'dataset.query',
+];
 
 const configFile = 'full_config.yaml';
 

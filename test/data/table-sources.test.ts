@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { ConfigError, ValueError } from 'skein';
 import { PreparedDataset, type PreprocessOptions, preprocess, readTemporal } from 'skein/data';
-import { fitEvents, fitLinks, fitNodes } from 'skein/predict';
-import { resolveTemporalConfig } from 'skein/train';
+import { fitEvents, fitLinks, fitNodes, openModel } from 'skein/predict';
+import { Output, resolveTemporalConfig, trainRun } from 'skein/train';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 const folder = mkdtempSync(join(tmpdir(), 'skein-tables-'));
@@ -204,6 +204,19 @@ describe('events', () => {
       /expected a query with/,
     );
   });
+});
+
+test('a run over a query is trained, and opens again', async () => {
+  const document = {
+    dataset: { query: `FROM '${at('events.parquet')}'` },
+    model: { kind: 'pair_statistics' },
+    train: { epoch: 1 },
+    storage: { model_dir: at('run') },
+  };
+  await trainRun({ config: resolveTemporalConfig(document, []).config, output: Output.silent() });
+  const model = await openModel(at('run'));
+  expect((await model.rank({ head: 'u1' }, { k: 2 })).length).toBe(2);
+  await model.close();
 });
 
 describe('fit', () => {

@@ -135,7 +135,13 @@ export function checkFitOptions(where: string, { directory, epochs, seed, config
 }
 
 /** Keys of locations, which follow from `directory`. */
-const reservedKeys = ['storage.model_dir', 'storage.dataset', 'dataset.path', 'dataset.name'];
+const reservedKeys = [
+  'storage.model_dir',
+  'storage.dataset',
+  'dataset.path',
+  'dataset.name',
+  'dataset.query',
+];
 
 /** Throws unless `split` has three positive fractions that sum to 1. */
 export function checkSplit(where: string, split: unknown): void {

@@ -25,7 +25,7 @@ function packedConfig(config: TemporalRunConfig): TemporalRunConfig {
     ...config,
     dataset: {
       ...{ ...dataset, name: '', path: streamPath, format: 'auto', sort: false, header: 'auto' },
-      ...{ node_types: null, columns: emptyColumns(dataset.columns) },
+      ...{ query: '', database: '', node_types: null, columns: emptyColumns(dataset.columns) },
     },
     evaluation: { ...evaluation, negatives_path: '' },
     training: { ...training, resume_training: false },
