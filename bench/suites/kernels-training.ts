@@ -184,7 +184,37 @@ const eventStatistics: Case = {
   },
 };
 
+/** 100 nodes at 200 times each over their latest 10 events, widths of TGN. */
+const momentAttention: Case = {
+  name: 'moment_attention_100_200',
+  peer: null,
+  // Scores, sums of cosines and of contributions, then the map of the sums.
+  flops: 2 * 100 * 200 * (2 * 10 * 300 + 200 * 100),
+  limit: 'gemm',
+  ours() {
+    const [nodes, moments, events] = [100, 200, 12];
+    const eventRows = Int32Array.from({ length: nodes * events }, (_, p) => (p % events) * 20);
+    const y = new Float32Array(nodes * moments * 100);
+    const of = (seed: number, size: number): Float32Array => floats(seed, [size]).dataSync() as Float32Array;
+    const args = {
+      fixed: of(1, nodes * events * 2),
+      mapped: of(2, nodes * events * 200),
+      mappedRows: eventRows.map((_, p) => p),
+      ...{ eventRows, eventTimes: Float64Array.from(eventRows, (row) => 17 * row) },
+      offsets: Int32Array.from({ length: nodes + 1 }, (_, i) => i * events),
+      ...{ query: of(3, nodes * 200), own: of(4, nodes * 100) },
+      ...{ w: of(5, 100), b: of(6, 100), merge: of(7, 200 * 100) },
+      cutoffs: Int32Array.from({ length: moments }, (_, i) => 180 + Math.floor(i / 4)),
+      times: Float64Array.from({ length: moments }, (_, i) => 17 * (240 + i)),
+      ...{ y, numNodes: nodes, numTimes: moments, fanout: 10, heads: 2, dimTime: 100, hidden: 100 },
+      ...{ scale: 0.1, slope: 1 },
+    };
+    return { run: () => kernels().momentAttention(args), check: () => figures('rows', y) };
+  },
+};
+
 export const trainingCases: readonly Case[] = [
   ...[adam, mlpStep, gruCell, embedding, rowAdagrad],
   eventStatistics,
+  momentAttention,
 ];

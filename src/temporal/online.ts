@@ -12,7 +12,7 @@ import type { TemporalNeighborSampler } from '../sample/index.js';
 import { checkInteger, checkNumber, expected, ShapeError, ValueError } from '../util/errors.js';
 import { type Latency, LatencyLog } from '../util/latency-log.js';
 import { checkOptionNames } from '../util/option-names.js';
-import { BatchMaker, range } from './batch-maker.js';
+import { BatchMaker, type Pairs, range } from './batch-maker.js';
 import type { ScoreArray, ScoredStep, ScoringSteps } from './steps.js';
 import type { TemporalState } from './temporal-state.js';
 
@@ -27,6 +27,9 @@ export interface OnlineOptions {
   /** As the loader's. */
   readonly pairDepth?: number;
 }
+
+/** From this number on, destinations of one source are scored as candidates, where the model can. */
+const manyCandidates = 64;
 
 export class OnlineScorer {
   readonly graph: TemporalGraph;
@@ -181,6 +184,8 @@ export class OnlineScorer {
       times: times.length === own ? times : new Float64Array(own).fill(times[0]),
       negatives: others.subarray(own),
     };
+    const fast = own === 1 && others.length >= manyCandidates ? this.#candidates(pairs, others) : null;
+    if (fast !== null) return fast;
     const roots = this.#maker.roots(pairs);
     const { positive, negative } = this.#runtime.score(this.#maker.make(pairs, roots, this.#sample(roots)));
     const scores =
@@ -188,6 +193,15 @@ export class OnlineScorer {
     scores.set(positive);
     scores.set(negative, own);
     return scores;
+  }
+
+  /** Scores many destinations of one source; null where the model has no fast way. */
+  #candidates(pairs: Pairs, nodes: Int32Array): ScoreArray | null {
+    if (this.#runtime.scoreCandidates === undefined) return null;
+    const alone = { ...pairs, negatives: new Int32Array(0) };
+    const roots = this.#maker.roots(alone);
+    const batch = this.#maker.make(alone, roots, this.#sample(roots));
+    return this.#runtime.scoreCandidates(batch, nodes, this.graph);
   }
 
   /** Latency of the last 100,000 calls of `score`. */

@@ -110,8 +110,10 @@ export class TemporalRuntime implements ScoringSteps {
       const ranker = new CandidateRanker(scorer);
       this.evaluateCandidates = (batch, { candidates }) =>
         this.#withOutput(batch, true, (out) => ranker.scores(batch, out, candidates));
-      this.scoreCandidates = (batch, candidates) =>
-        this.#withOutput(batch, false, (out) => ranker.byEvent(batch, out, candidates));
+      this.scoreCandidates = (batch, candidates, graph) =>
+        graph === scorer.graph
+          ? this.#withOutput(batch, false, (out) => ranker.byEvent(batch, out, candidates))
+          : null;
     }
   }
 

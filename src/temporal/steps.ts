@@ -1,4 +1,5 @@
 /** Functions that runtimes share: the loss of a batch, the check of scores, and the delta of the events. */
+import type { TemporalGraph } from '../graph/index.js';
 import { kernels } from '../native/index.js';
 import { bceWithLogits } from '../nn/index.js';
 import { add, full, noGrad, type Tensor } from '../tensor/index.js';
@@ -82,8 +83,11 @@ export interface ScoringSteps extends TemporalSteps<TemporalBatch> {
    * `evaluate`. Absent where a model has none.
    */
   evaluateCandidates?(batch: TemporalBatch, options: CandidateOptions): CandidateScores;
-  /** The fast form of `score`: each event's source with every candidate [B·C], row by row. Changes nothing. */
-  scoreCandidates?(batch: TemporalBatch, candidates: Int32Array): ScoreArray;
+  /**
+   * The fast form of `score`: each event's source with every candidate [B·C], row by row. Changes nothing. Null if the model was
+   * made for another stream than `graph`.
+   */
+  scoreCandidates?(batch: TemporalBatch, candidates: Int32Array, graph: TemporalGraph): ScoreArray | null;
 }
 
 /** Yields a stream in batches of type B. */

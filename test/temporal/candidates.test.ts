@@ -3,6 +3,7 @@ import { type TemporalEvents, TemporalGraph } from 'skein/graph';
 import { TemporalNeighborSampler } from 'skein/sample';
 import {
   GeneralModel,
+  OnlineScorer,
   SharedMailBox,
   type TemporalBatch,
   TemporalLoader,
@@ -65,7 +66,8 @@ function makeRun({ file, events, cadence, negatives }: Options) {
     sampler: new TemporalNeighborSampler(graph, { fanouts: sampling.neighbor }),
     negatives: negatives ? { amount, draw } : null,
   });
-  return { runtime: new TemporalRuntime({ model, mailbox, candidates: scorer }), loader, scorer };
+  const runtime = new TemporalRuntime({ model, mailbox, candidates: scorer });
+  return { runtime, loader, graph, model };
 }
 
 const withoutFeatures = ({ features: _, ...events }: ReturnType<typeof makeEvents>): TemporalEvents => events;
@@ -134,3 +136,33 @@ function expectNear(actual: ArrayLike<number>, wanted: ArrayLike<number>): void 
   for (let i = 0; i < actual.length; i++) worst = Math.max(worst, Math.abs(actual[i] - wanted[i]));
   expect(worst).toBeLessThan(5e-6);
 }
+
+describe('OnlineScorer with many destinations of one source', () => {
+  const { file, events } = { file: files['with pairs'], events: makeEvents(120) };
+  const many = Int32Array.from({ length: 80 }, (_, i) => i % (numNodes + 1));
+
+  it('gives the scores of few, also after events, other parameters and a reset', async () => {
+    const { runtime, loader, graph, model } = makeRun({ file, events, cadence: 'moment', negatives: false });
+    const sampler = new TemporalNeighborSampler(graph, { fanouts: [4] });
+    const scorer = new OnlineScorer({ graph, runtime, sampler, pairDepth: 8, stateRows: 0 });
+    const compare = (): Float32Array => {
+      const all = scorer.score(3, many) as Float32Array;
+      const few = Float32Array.from(many, (node) => scorer.score(3, node)[0]);
+      expectNear(all, few);
+      return few;
+    };
+    const before = compare();
+    for await (const batch of loader.epoch(0)) runtime.observe(batch);
+    const after = compare();
+    expect([...after]).not.toEqual([...before]);
+    graph.append({
+      ...{ src: [3, 2], dst: [numUsers, numUsers + 1], time: [events.time[119] + 1, events.time[119] + 2] },
+      features: new Float32Array(6),
+    });
+    compare();
+    for (const { floats } of model.parameters()) floats.set(floats.map((x) => 1.1 * x));
+    compare();
+    runtime.state?.reset();
+    compare();
+  });
+});

@@ -3,7 +3,7 @@
  * gradients. The layer is linear from the attended events to its hidden row, so its maps are multiplied with each other first;
  * the contributions of neighbours and events then do not depend on the time, and are computed once.
  */
-import { add, fromTypedArray, linear, matmul, permute, reshape, type Tensor } from '../../tensor/index.js';
+import { fromTypedArray, matmul, permute, reshape, type Tensor } from '../../tensor/index.js';
 import { pack } from '../../tensor/ops/common.js';
 import type { TemporalAttentionLayer } from './attention-layer.js';
 import { headProduct } from './attention-op.js';
@@ -65,10 +65,4 @@ export function momentWeights(layer: TemporalAttentionLayer): MomentWeights {
     scale: variant === 'tgl' ? 1 : 1 / Math.sqrt(size),
     slope: variant === 'tgl' ? 0.2 : 1,
   };
-}
-
-/** Returns the contributions of neighbours [n, dimNode] to hidden rows [n, heads·hidden]; with features, of their events. */
-export function mapNeighbors(weights: MomentWeights, rows: Tensor, features: Tensor | null): Tensor {
-  const mapped = linear(rows, weights.node, weights.nodeBias);
-  return weights.edge === null || features === null ? mapped : add(mapped, linear(features, weights.edge));
 }

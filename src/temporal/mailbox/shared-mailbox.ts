@@ -87,6 +87,7 @@ export class SharedMailBox {
   #checked: { readonly delta: StateDelta; readonly plain: PlainDelta } | null = null;
   #pending: PlainDelta[] = [];
   #version = 0;
+  readonly #listeners: ((nodes: readonly Int32Array[] | null) => void)[] = [];
 
   constructor(options: MailBoxOptions) {
     checkOptionNames('SharedMailBox', options, {
@@ -149,6 +150,12 @@ export class SharedMailBox {
     this.#pending = [];
     this.#checked = null;
     this.#version++;
+    this.#changed(null);
+  }
+
+  /** Calls `listener` after every change of rows, with the nodes whose rows changed, or null for all. */
+  onChange(listener: (nodes: readonly Int32Array[] | null) => void): void {
+    this.#listeners.push(listener);
   }
 
   /** Makes room for new nodes, which start empty. */
@@ -296,6 +303,7 @@ export class SharedMailBox {
     this.#pending = isPending ? [pending] : [];
     this.#checked = null;
     this.#version = snapshot.version;
+    this.#changed(null);
   }
 
   // --- internal ------------------------------------------------------------------------------------------------------
@@ -380,6 +388,11 @@ export class SharedMailBox {
     this.#checked = null;
     this.#store.write(where, delta, features);
     this.#version++;
+    this.#changed([delta.nodes, delta.mailNodes]);
+  }
+
+  #changed(nodes: readonly Int32Array[] | null): void {
+    for (const listener of this.#listeners) listener(nodes);
   }
 }
 

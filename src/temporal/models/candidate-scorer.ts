@@ -10,7 +10,6 @@ import type { TemporalGraph } from '../../graph/index.js';
 import { kernels } from '../../native/index.js';
 import { gatherRows, scope } from '../../tensor/index.js';
 import type { TemporalBatch } from '../batch.js';
-import { BatchMaker } from '../batch-maker.js';
 import type { TemporalAttentionLayer } from '../layers/attention-layer.js';
 import { type MomentWeights, momentWeights } from '../layers/moment-weights.js';
 import type { SharedMailBox } from '../mailbox/index.js';
@@ -19,6 +18,7 @@ import { type PastEvents, pastEvents } from '../past-events.js';
 import { CandidateHead } from './candidate-head.js';
 import { type CandidateTables, candidateTables } from './candidate-tables.js';
 import type { GeneralModel } from './general-model.js';
+import { NodeRows } from './node-rows.js';
 import type { TemporalOutput } from './output.js';
 
 /** Candidates whose neighbours are read together. */
@@ -28,6 +28,8 @@ const chunkPairs = 1024;
 
 /** Scores candidates in place of a batch with negatives. */
 export interface CandidateScorer {
+  /** The stream whose events it reads. */
+  readonly graph: TemporalGraph;
   /** Returns the logits of each event's source with every candidate [C, B], at the time of the event. */
   score(batch: TemporalBatch, output: TemporalOutput, candidates: Int32Array): Float32Array;
 }
@@ -58,8 +60,8 @@ interface Asked extends PairQueries {
 class MomentScorer implements CandidateScorer {
   readonly #model: GeneralModel;
   readonly #layer: TemporalAttentionLayer;
-  readonly #graph: TemporalGraph;
-  readonly #maker: BatchMaker;
+  readonly graph: TemporalGraph;
+  readonly #rows: NodeRows;
   readonly #pairs: PairEncoder | null;
   readonly #fanout: number;
 
@@ -72,8 +74,8 @@ class MomentScorer implements CandidateScorer {
     const { gnn, sampling } = model.config;
     this.#model = model;
     this.#layer = layer;
-    this.#graph = graph;
-    this.#maker = new BatchMaker(graph, mailbox);
+    this.graph = graph;
+    this.#rows = new NodeRows(model, layer, graph, mailbox);
     this.#pairs = gnn.pair_depth > 0 ? new PairEncoder(graph, gnn.pair_depth) : null;
     this.#fanout = sampling.neighbor[0];
   }
@@ -83,7 +85,7 @@ class MomentScorer implements CandidateScorer {
     const scores = new Float32Array(candidates.length * src.length);
     scope(() => {
       const asked: Asked = {
-        ...{ src, times, cutoffs: cutoffsOf(this.#graph, times, rowLimit), scores },
+        ...{ src, times, cutoffs: cutoffsOf(this.graph, times, rowLimit), scores },
         weights: momentWeights(this.#layer),
         head: new CandidateHead(this.#model, this.#layer, gatherRows(output.embeddings, srcRoots)),
       };
@@ -96,7 +98,7 @@ class MomentScorer implements CandidateScorer {
   /** Scores the candidates from position `first` on. */
   #block(asked: Asked, nodes: Int32Array, first: number): void {
     const numTimes = asked.src.length;
-    const past = pastEvents(this.#graph, nodes, asked.cutoffs, this.#fanout);
+    const past = pastEvents(this.graph, nodes, asked.cutoffs, this.#fanout);
     const tables = this.#tables(asked, nodes, past);
     const pairs = this.#pairs?.encodeEach(asked, nodes) ?? null;
     const step = Math.max(1, Math.floor(chunkPairs / numTimes));
@@ -154,16 +156,12 @@ class MomentScorer implements CandidateScorer {
     const needed = new Int32Array(nodes.length + past.neighbors.length);
     needed.set(nodes);
     needed.set(past.neighbors, nodes.length);
-    const none = new Int32Array(0);
-    const pairs = { eventRows: none, src: none, dst: none, times: new Float64Array(0), negatives: none };
-    const roots = { nodes: needed, times: new Float64Array(needed.length) };
-    const batch = this.#maker.make(pairs, roots, { hops: [], snapshots: [[]] });
-    const [rows] = batch.nodeOfRow;
+    const { h, mapped, rows } = this.#rows.read(needed, weights);
     return candidateTables({
-      ...{ layer: this.#layer, weights, past, h: this.#model.nodeRows(batch) },
+      ...{ layer: this.#layer, weights, past, h, mapped },
       candidateRows: rows.subarray(0, nodes.length),
       neighborRows: rows.slice(nodes.length),
-      edgeFeatures: batch.edgeFeatures,
+      edgeFeatures: this.graph.features,
     });
   }
 }

@@ -1,9 +1,9 @@
 /** The inputs of `momentAttention` for some candidates and their latest events: all that does not depend on the time of a question. */
 import { kernels } from '../../native/index.js';
-import { gatherRows, linear, reshape, type Tensor } from '../../tensor/index.js';
+import { add, gatherRows, linear, reshape, type Tensor } from '../../tensor/index.js';
 import { pack } from '../../tensor/ops/common.js';
 import type { TemporalAttentionLayer } from '../layers/attention-layer.js';
-import { type MomentWeights, mapNeighbors } from '../layers/moment-weights.js';
+import type { MomentWeights } from '../layers/moment-weights.js';
 import type { PastEvents } from '../past-events.js';
 import { mailFeatures } from './state-rows.js';
 
@@ -25,6 +25,8 @@ export interface CandidateInputs {
   readonly past: PastEvents;
   /** Rows of candidates and neighbours, the input of the layer [*, dimNode]. */
   readonly h: Tensor;
+  /** Their contributions as neighbours [*, heads·hidden]. */
+  readonly mapped: Tensor;
   /** Row of h of each candidate, and of the neighbour of each event. */
   readonly candidateRows: Int32Array;
   readonly neighborRows: Int32Array;
@@ -33,7 +35,7 @@ export interface CandidateInputs {
 }
 
 export function candidateTables(inputs: CandidateInputs): CandidateTables {
-  const { layer, weights, past, h, candidateRows, neighborRows, edgeFeatures } = inputs;
+  const { layer, weights, past, h, mapped, candidateRows, neighborRows, edgeFeatures } = inputs;
   const { dimEdge } = layer.sizes;
   const features =
     dimEdge === 0 || edgeFeatures === null ? null : mailFeatures(edgeFeatures, dimEdge, past.rows, 'f32');
@@ -42,9 +44,9 @@ export function candidateTables(inputs: CandidateInputs): CandidateTables {
   return {
     ...queryParts(layer, queries, inputs, features),
     mapped: pack(
-      features === null
-        ? mapNeighbors(weights, h, null)
-        : mapNeighbors(weights, gatherRows(h, neighborRows), features),
+      features === null || weights.edge === null
+        ? mapped
+        : add(gatherRows(mapped, neighborRows), linear(features, weights.edge)),
     ) as Float32Array,
     mappedRows: features === null ? neighborRows : neighborRows.map((_, p) => p),
     own: pack(linear(own, weights.own, weights.ownBias)) as Float32Array,
