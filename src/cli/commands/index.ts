@@ -7,6 +7,7 @@ import { register as evaluate } from './eval.js';
 import { register as exportTables } from './export.js';
 import { register as info } from './info.js';
 import { register as mcp } from './mcp.js';
+import { register as newProject } from './new.js';
 import { register as pack } from './pack.js';
 import { register as partition } from './partition.js';
 import { register as predict } from './predict.js';
@@ -21,6 +22,7 @@ import { register as train } from './train.js';
 
 export const commands: readonly ((program: Command) => void)[] = [
   quickstart,
+  newProject,
   preprocess,
   partition,
   config,
