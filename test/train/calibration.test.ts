@@ -7,7 +7,7 @@ import { scratch } from './tiny.js';
 const folder = scratch();
 const groups = 6;
 const users = 240;
-const items = 60;
+const items = 300;
 
 type Fact = [head: string, relation: string, tail: string];
 
@@ -26,7 +26,7 @@ function facts(count: number, seed: number): Fact[] {
   return [...found.values()];
 }
 
-const all = facts(4000, 1);
+const all = facts(5000, 1);
 const held = all.slice(0, 600);
 const trained = all.slice(600);
 const known = new Set(all.map((fact) => fact.join()));
