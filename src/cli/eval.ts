@@ -90,7 +90,7 @@ const cheapRanking = 1e11;
 
 /** Reports metrics among the candidates seen in training as well, where all nodes were ranked and ranking again is cheap. */
 async function evalAmongSeen(
-  { config, source, storage, task }: OpenedGraphRun,
+  { config, source, storage, task, model }: OpenedGraphRun,
   split: HeldOut,
   output: Output,
 ): Promise<object> {
@@ -98,7 +98,8 @@ async function evalAmongSeen(
   const ranksAll = negatives.filtered || negatives.negatives_per_positive === -1;
   const width = storage.embeddings?.width ?? 1;
   const work = source.numItemsOf(split) * storage.numNodes * width;
-  if (candidates === 'SEEN' || !ranksAll || work > cheapRanking || !storage.allResident) return {};
+  const ranks = model.evaluatesBatches;
+  if (!ranks || candidates === 'SEEN' || !ranksAll || work > cheapRanking || !storage.allResident) return {};
   source.candidates = 'SEEN';
   const among_seen = await task.evaluate(split);
   source.candidates = candidates;

@@ -73,6 +73,16 @@ it.each<readonly [title: string, file: string, overrides: readonly string[], par
     ['training.candidates', 'RESIDENT with storage.embeddings.type PARTITION_BUFFER', 'HOST_MEMORY'],
   ],
   [
+    'negatives among seen nodes on disk',
+    buffer,
+    ['training.negative_sampling.candidates=SEEN'],
+    [
+      'training.negative_sampling.candidates',
+      'ALL with storage.embeddings.type PARTITION_BUFFER',
+      'remove it',
+    ],
+  ],
+  [
     'known edges on disk',
     buffer,
     ['training.negative_sampling.known_filter=true'],

@@ -24,6 +24,7 @@ export type { NodeSplits } from './node-data.js';
 export * from './prepare/index.js';
 export { type RelationalGraph, relationalGraph } from './relational-graph.js';
 export { type RmatOptions, rmat } from './rmat.js';
+export { type ShopChoices, type ShopData, type ShopOptions, shopData } from './shop.js';
 export * from './temporal/index.js';
 export {
   connectedComponents,

@@ -123,6 +123,11 @@ function checkStorage(config: SkeinConfig): ConfigProblem[] {
       const advice = 'Known edges of nodes on disk cannot be filtered out; remove it, or use HOST_MEMORY.';
       problems.push(problem(key, `false with storage.${name}.type PARTITION_BUFFER`, true, advice));
     }
+    if (training.negative_sampling.candidates === 'SEEN' && capacity < partitions) {
+      const advice = 'Seen nodes on disk cannot be drawn; remove it, or use HOST_MEMORY.';
+      const what = `ALL with storage.${name}.type PARTITION_BUFFER`;
+      problems.push(problem('training.negative_sampling.candidates', what, 'SEEN', advice));
+    }
     if (subsamples(config) && capacity < partitions) {
       const advice = 'Edges of nodes on disk cannot be counted; remove it, or use HOST_MEMORY.';
       const what = `false with storage.${name}.type PARTITION_BUFFER`;

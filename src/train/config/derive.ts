@@ -3,7 +3,7 @@
  * settings implied by filtered evaluation, widths of layers. Every replacement of a value in the file gives a warning.
  */
 import { getOptimizerType } from '../../storage/optimizer-types.js';
-import { standardMetrics } from '../run/metric.js';
+import { headlineMetric, standardMetrics } from '../run/metric.js';
 import { deviceLimits } from './check-device.js';
 import type { PluginRecord } from './plugin-record.js';
 import type { ParsedConfig } from './schema.js';
@@ -31,6 +31,7 @@ export function derive(parsed: ParsedConfig, context: DeriveContext): SkeinConfi
     context.warn(
       'distributed.cache_inputs: has no effect, because the rows that the first graph layer fetches change in every step: GAT, GATV2 and TRANSFORMER project features before the exchange, and dropout or layers before it change them.',
     );
+  const metrics = evaluation.metrics.length === 0 ? standardMetrics(task) : [...new Set(evaluation.metrics)];
   return {
     model: deriveModel(parsed, context),
     storage: deriveStorage(parsed, context),
@@ -43,13 +44,13 @@ export function derive(parsed: ParsedConfig, context: DeriveContext): SkeinConfi
           ? null
           : {
               ...training.early_stopping,
-              metric: training.early_stopping.metric.toLowerCase() || standardMetrics(task)[0],
+              metric: training.early_stopping.metric.toLowerCase() || headlineMetric(task, metrics),
             },
     } satisfies TrainingConfig,
     evaluation: {
       ...evaluation,
       negative_sampling: resolveFiltered('evaluation', evaluation.negative_sampling, context),
-      metrics: evaluation.metrics.length === 0 ? standardMetrics(task) : [...new Set(evaluation.metrics)],
+      metrics,
     } satisfies EvaluationConfig,
     distributed,
     ...(plugins.length === 0 ? {} : { plugins: plugins as readonly PluginRecord[] }),

@@ -69,6 +69,10 @@ const trainingNegatives = () =>
       doc: 'mask drawn negatives that form a training edge, as RotatE does; implies self_filter and local_filter_mode ALL; false, as in Marius: they compete with true edges',
       ours: true,
     }),
+    candidates: field(choice(['ALL', 'SEEN']), 'ALL', {
+      doc: 'nodes that negatives are drawn from: all, or those that training edges have at that end (all nodes of these types in a dataset with node types), so that items are compared with items',
+      ours: true,
+    }),
   });
 
 const pipeline = () =>

@@ -50,9 +50,9 @@ export type FileTableConfig = Extract<StorageConfig['features'], { readonly type
 export type PartitionBufferConfig = Extract<StorageConfig['features'], { readonly type: 'PARTITION_BUFFER' }>;
 
 export type TrainingConfig = Parsed['training'];
-/** Negatives of training or evaluation; `known_filter` is a key of training only. */
+/** Negatives of training or evaluation; `known_filter` and `candidates` are keys of training only. */
 export type NegativeSamplingConfig = Parsed['evaluation']['negative_sampling'] &
-  Partial<Pick<TrainingConfig['negative_sampling'], 'known_filter'>>;
+  Partial<Pick<TrainingConfig['negative_sampling'], 'known_filter' | 'candidates'>>;
 /** Factors of the configured learning rates by epoch; see `learningRateFactor`. An extension of Marius. */
 export type LearningRateScheduleConfig = TrainingConfig['learning_rate_schedule'];
 

@@ -17,5 +17,6 @@ export {
 } from './metric.js';
 export { Output } from './output.js';
 export { ProgressReporter, type ProgressReporterOptions } from './progress-reporter.js';
+export { type RecommendationMetricsOptions, recommendationMetrics } from './recommendation-metrics.js';
 export { Reporter } from './reporter.js';
 export type { RunResult } from './run-plan.js';

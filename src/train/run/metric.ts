@@ -9,11 +9,18 @@ import { checkOptionNames } from '../../util/option-names.js';
 import { checkRecord, Registry } from '../../util/registry.js';
 import { anyCasePattern } from '../../util/schema/json-schema.js';
 import { classificationMetrics } from '../tasks/nodes/classification-metrics.js';
+import { Metric } from './base-metric.js';
+import {
+  CoverageAtK,
+  HitRateAtK,
+  MeanAveragePrecisionAtK,
+  NdcgAtK,
+  PrecisionAtK,
+  RecallAtK,
+  type RecommendationMetric,
+} from './recommendation-metrics.js';
 
-export abstract class Metric {
-  /** The key under which it is reported. */
-  abstract readonly name: string;
-}
+export { Metric };
 
 /** A metric computed from the ranks of true edges among their candidates; rank 1 is best. */
 export abstract class RankingMetric extends Metric {
@@ -118,6 +125,7 @@ export function metricValue<T extends Float64Array | Int32Array>(
 }
 
 type Task = 'LINK_PREDICTION' | 'NODE_CLASSIFICATION';
+type AnyMetric = RankingMetric | ClassificationMetric | RecommendationMetric;
 
 /** A metric that `evaluation.metrics` can name. */
 interface MetricType {
@@ -130,7 +138,7 @@ interface MetricType {
   readonly standard?: true | readonly number[];
   /** Whether lower is better (default false). */
   readonly lowerIsBetter?: boolean;
-  readonly make: (k: number) => RankingMetric | ClassificationMetric;
+  readonly make: (k: number) => AnyMetric;
 }
 
 /** Built-in metrics, in the order in which the default ones are reported. */
@@ -156,6 +164,12 @@ const metricTypes: readonly MetricType[] = [
     make: (k) => new HitsAtK(k),
   },
   { name: 'auc', task: 'LINK_PREDICTION', make: () => new AreaUnderCurve() },
+  { name: 'recall@k', task: 'LINK_PREDICTION', make: (k) => new RecallAtK(k) },
+  { name: 'precision@k', task: 'LINK_PREDICTION', make: (k) => new PrecisionAtK(k) },
+  { name: 'ndcg@k', task: 'LINK_PREDICTION', make: (k) => new NdcgAtK(k) },
+  { name: 'map@k', task: 'LINK_PREDICTION', make: (k) => new MeanAveragePrecisionAtK(k) },
+  { name: 'hit_rate@k', task: 'LINK_PREDICTION', make: (k) => new HitRateAtK(k) },
+  { name: 'coverage@k', task: 'LINK_PREDICTION', make: (k) => new CoverageAtK(k) },
   {
     name: 'accuracy',
     aliases: ['acc'],
@@ -245,7 +259,7 @@ interface NamedMetric {
   /** The name with its number: `hits@10`. */
   readonly name: string;
   readonly task: Task;
-  readonly make: () => RankingMetric | ClassificationMetric;
+  readonly make: () => AnyMetric;
 }
 
 /** Finds a metric by name, ignoring case: `MRR`, `hits10`, `hits@k10`. Returns undefined if there is none. */
@@ -267,7 +281,9 @@ export function findMetric(text: string): NamedMetric | undefined {
 export function metricSpellings(): { readonly names: string[]; readonly pattern: string } {
   const all = registry.all();
   const names = all.flatMap(({ name, standard }) =>
-    typeof standard === 'object' ? standard.map((k) => name.replace('@k', `@${k}`)) : [name],
+    name.endsWith('@k')
+      ? (typeof standard === 'object' ? standard : [10, 20]).map((k) => name.replace('@k', `@${k}`))
+      : [name],
   );
   const patterns = all
     .flatMap(({ name, aliases = [] }) => [name, ...aliases])
@@ -301,8 +317,14 @@ export function standardMetrics(task: Task): string[] {
 }
 
 /** Returns the metric for a name in `evaluation.metrics`. */
-export function metricByName(name: string): RankingMetric | ClassificationMetric {
+export function metricByName(name: string): AnyMetric {
   const found = findMetric(name);
   if (found === undefined) throw new ValueError(expected('metricByName', metricText(), 'name', name));
   return found.make();
+}
+
+/** Returns the metric that decides which epoch is the best: the first standard one, or else the first reported. */
+export function headlineMetric(task: Task, metrics: readonly string[]): string {
+  const [usual] = standardMetrics(task);
+  return metrics.includes(usual) ? usual : metrics[0];
 }

@@ -16,7 +16,7 @@ import type { DistributedConfig } from '../../config/types.js';
 import { withPlugins } from '../../plugins.js';
 import { adoptCheckpoint, tableFolder, tableOf } from '../../run/adopt-checkpoint.js';
 import type { Output } from '../../run/index.js';
-import { lowerMetrics } from '../../run/metric.js';
+import { headlineMetric, lowerMetrics } from '../../run/metric.js';
 import { prepareProgress } from '../../run/prepare-progress.js';
 import type { RunDirectory } from '../../run/run-directory.js';
 import type { FinishContext, PreparedRun, RunPlan } from '../../run/run-plan.js';
@@ -327,8 +327,7 @@ class GraphRun {
 
 /** Returns the metric of early stopping and of the best state. */
 export function headlineOf({ evaluation: { metrics }, model }: SkeinConfig): string {
-  const usual = model.learning_task === 'LINK_PREDICTION' ? 'mrr' : 'accuracy';
-  return metrics.includes(usual) ? usual : metrics[0];
+  return headlineMetric(model.learning_task, metrics);
 }
 
 /** Throws if several workers cannot train the configuration; the error names the key. */

@@ -138,6 +138,10 @@ export class GraphTask implements Task<TrainingBatch> {
       model.startEvaluation();
       await model.encodeForEvaluation(source);
       let done = 0;
+      const whole = await model.evaluateSplit(source, split, (fraction) => {
+        if (!model.evaluatesBatches) onProgress(Math.floor(fraction * batches.numItems), batches.numItems);
+      });
+      if (!model.evaluatesBatches) return whole;
       for await (const batch of batches.epoch(source.position.epoch)) {
         const placed = batch.on(model.device);
         await model.evaluate(placed);
@@ -145,7 +149,7 @@ export class GraphTask implements Task<TrainingBatch> {
         done += batch.batchSize;
         onProgress(done, batches.numItems);
       }
-      return model.finishEvaluation();
+      return { ...whole, ...model.finishEvaluation() };
     } finally {
       source.storage.setEncodedNodes(null);
       source.select('train');

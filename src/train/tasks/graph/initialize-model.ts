@@ -25,9 +25,12 @@ import type {
   RegularizerConfig,
 } from '../../config/types.js';
 import { LinkPredictionReporter, NodeClassificationReporter } from '../../run/index.js';
+import { metricByName, RankingMetric } from '../../run/metric.js';
+import { RecommendationMetric } from '../../run/recommendation-metrics.js';
 import { LinkPredictionModel } from '../links/link-prediction-model.js';
 import { RandomNegativeSampler, type TrainingNegativeSampler } from '../links/negative-sampler.js';
 import { QueryBatches } from '../links/query-batches.js';
+import { RecommendationEvaluation } from '../links/recommend/recommendation-evaluation.js';
 import { SubsamplingWeights } from '../links/subsampling-weights.js';
 import { ValidationSample } from '../links/validation-sample.js';
 import { NodeClassificationModel } from '../nodes/node-classification-model.js';
@@ -72,7 +75,11 @@ export function initializeModel(config: SkeinConfig, sizes: ModelSizes): Model {
     model = new NodeClassificationModel(encoder, lossOf, newRegularizer(regularizer), null, reporter);
   } else {
     decoder = newDecoder(decoderConfig, encoder.outputDim, sizes.numRelations, random);
-    const reporter = new LinkPredictionReporter({ ties: config.evaluation.ties, metrics });
+    const made = metrics.map(metricByName);
+    const reporter = new LinkPredictionReporter({
+      ties: config.evaluation.ties,
+      metrics: made.filter((metric) => metric instanceof RankingMetric),
+    });
     const links = new LinkPredictionModel(
       encoder,
       decoder,
@@ -85,6 +92,8 @@ export function initializeModel(config: SkeinConfig, sizes: ModelSizes): Model {
       penalty: newPenalty(regularizer),
       relationPrediction: config.model.relation_prediction.weight,
     };
+    const ofLists = made.filter((metric) => metric instanceof RecommendationMetric);
+    if (ofLists.length > 0) links.recommendation = new RecommendationEvaluation(ofLists);
     links.seed = config.model.random_seed;
     links.wholeQueries = config.training.form === 'K_VS_ALL';
     model = links;
@@ -228,6 +237,7 @@ function newNegatives(
     selfFilter: config.self_filter,
     knownEnds: config.known_ends,
     knownFilter: config.known_filter ?? false,
+    seenEnds: config.candidates === 'SEEN',
     seed,
   });
 }

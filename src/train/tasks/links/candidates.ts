@@ -17,6 +17,14 @@ export class Candidates {
     this.#types = types;
   }
 
+  /** Returns the candidates for an end of any relation, ascending. */
+  ofAll(direction: Direction): Int32Array {
+    const all = new Set<number>();
+    for (let relation = 0; relation < this.#counts.numRelations; relation++)
+      for (const node of this.of(relation, direction) ?? []) all.add(node);
+    return Int32Array.from(all).sort();
+  }
+
   /** Returns the candidates, ascending, every time the same array; null (all nodes) for a relation without training edges. */
   of(relation: number, direction: Direction): Int32Array | null {
     const request = `${direction} ${relation}`;

@@ -17,10 +17,17 @@ export interface RelationEnds {
 
 export class EndCounts {
   readonly numNodes: number;
+  /** At least 1. */
+  readonly numRelations: number;
   readonly #sides: Readonly<Record<Direction, CountedSide>>;
 
-  private constructor(numNodes: number, sides: Readonly<Record<Direction, CountedSide>>) {
+  private constructor(
+    numNodes: number,
+    numRelations: number,
+    sides: Readonly<Record<Direction, CountedSide>>,
+  ) {
     this.numNodes = numNodes;
+    this.numRelations = numRelations;
     this.#sides = sides;
   }
 
@@ -37,7 +44,7 @@ export class EndCounts {
       heads.add(src, relations);
     }
     const relations = Math.max(1, numRelations);
-    return new EndCounts(numNodes, { tail: tails.side(relations), head: heads.side(relations) });
+    return new EndCounts(numNodes, relations, { tail: tails.side(relations), head: heads.side(relations) });
   }
 
   /** Returns the nodes that occur at an end of a relation. */

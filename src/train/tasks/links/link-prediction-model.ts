@@ -13,7 +13,7 @@ import { add, mul, noGrad, scope, type Tensor } from '../../../tensor/index.js';
 import { StateError } from '../../../util/errors.js';
 import { Random } from '../../../util/philox.js';
 import { LinkPredictionReporter } from '../../run/index.js';
-import type { Baseline, HeldOut } from '../../task.js';
+import type { Baseline, HeldOut, Metrics } from '../../task.js';
 import {
   type BatchShare,
   edgesBetween,
@@ -28,6 +28,7 @@ import type { Featurizer } from '../graph/model/featurizer.js';
 import { fetched, Model } from '../graph/model/model.js';
 import { countingBaseline } from './counting-baseline.js';
 import { rankAgainstAll } from './rank-against-all.js';
+import type { RecommendationEvaluation } from './recommend/recommendation-evaluation.js';
 
 /** The random stream of corrupted relations, distinct from all others of the same seed. */
 const relationStream = 34;
@@ -42,6 +43,8 @@ export class LinkPredictionModel extends Model {
   /** Terms in addition to the loss and the regulariser's penalty. */
   objective: LinkObjective = { penalty: null, relationPrediction: 0 };
   readonly reporter: LinkPredictionReporter;
+  /** Metrics of recommended lists; null without any. */
+  recommendation: RecommendationEvaluation | null = null;
   /** The seed of corrupted relations (CORRUPT_REL) and of dropout in the decoder. */
   seed = 0;
   /** Whether a query counts once, whatever the number of its answers (K_VS_ALL); otherwise each answer does. */
@@ -176,6 +179,18 @@ export class LinkPredictionModel extends Model {
     }
   }
 
+  override get evaluatesBatches(): boolean {
+    return this.recommendation === null || this.reporter.metrics.length > 0;
+  }
+
+  override async evaluateSplit(
+    source: BatchSource,
+    split: HeldOut,
+    onProgress?: (fraction: number) => void,
+  ): Promise<Metrics> {
+    return this.recommendation?.ofModel(this, source, split, onProgress) ?? {};
+  }
+
   override startEvaluation(): void {
     this.eval();
     this.reporter.clear();
@@ -187,8 +202,9 @@ export class LinkPredictionModel extends Model {
   }
 
   override async baselines(source: BatchSource, split: HeldOut): Promise<readonly Baseline[]> {
-    const counted = await countingBaseline(source, this, split);
-    return counted === null ? [] : [counted];
+    const counted = this.evaluatesBatches ? await countingBaseline(source, this, split) : null;
+    const popular = (await this.recommendation?.popularity(this.workers, source, split)) ?? null;
+    return [popular, counted].filter((baseline) => baseline !== null);
   }
 
   override async encodeForEvaluation(source: BatchSource): Promise<void> {

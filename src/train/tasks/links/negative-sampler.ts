@@ -61,6 +61,11 @@ export interface RandomNegativeSamplerOptions {
   readonly knownEnds?: boolean;
   /** Leave out drawn negatives that make a training edge; implies the other filters (default false). */
   readonly knownFilter?: boolean;
+  /**
+   * Draw the replaced ends among nodes that training edges have at that end, or, with node types, among all nodes of such a
+   * type: items for the destinations of purchases (default false: among all nodes).
+   */
+  readonly seenEnds?: boolean;
   readonly seed?: number;
 }
 
@@ -74,6 +79,9 @@ export class RandomNegativeSampler extends TrainingNegativeSampler {
   readonly selfFilter: boolean;
   readonly knownEnds: boolean;
   readonly knownFilter: boolean;
+  readonly seenEnds: boolean;
+  /** Nodes to draw sources and destinations from; null: all. */
+  #ends: { readonly src: Int32Array; readonly dst: Int32Array } | null = null;
   readonly #random: Random;
 
   constructor(graphStorage: GraphStorage, options: RandomNegativeSamplerOptions = {}) {
@@ -87,6 +95,7 @@ export class RandomNegativeSampler extends TrainingNegativeSampler {
       selfFilter: true,
       knownEnds: true,
       knownFilter: true,
+      seenEnds: true,
       seed: true,
     });
     const where = 'RandomNegativeSampler';
@@ -99,19 +108,24 @@ export class RandomNegativeSampler extends TrainingNegativeSampler {
     this.localFilterMode = options.localFilterMode ?? 'DEG';
     this.knownEnds = options.knownEnds ?? false;
     this.knownFilter = options.knownFilter ?? false;
+    this.seenEnds = options.seenEnds ?? false;
     this.selfFilter = this.knownEnds || (options.selfFilter ?? false);
     this.#random = new Random(options.seed ?? 0, streams.negatives);
   }
 
   override async prepare(): Promise<void> {
     if (this.filtered || this.knownFilter) await this.graphStorage.trainFilterIndex();
+    if (!this.seenEnds || this.#ends !== null) return;
+    const candidates = await this.graphStorage.candidates();
+    this.#ends = { src: candidates.ofAll('head'), dst: candidates.ofAll('tail') };
   }
 
   override getNegatives(batch: TrainingBatch, src: boolean): Negatives {
     const { numNodes, allResident } = this.graphStorage;
     // Evaluation reads any row by its global id, whatever is resident.
     const ranges = batch.train ? this.graphStorage.trainedRanges() : [{ localStart: 0, rows: numNodes }];
-    const resident = ranges.reduce((sum, range) => sum + range.rows, 0);
+    const among = this.#among(batch, src);
+    const resident = among?.length ?? ranges.reduce((sum, range) => sum + range.rows, 0);
     if (resident === 0) throw new StateError('RandomNegativeSampler: expected resident nodes, got none.');
     if ((this.filtered || this.knownFilter) && batch.train && !allResident)
       throw new StateError(
@@ -121,8 +135,8 @@ export class RandomNegativeSampler extends TrainingNegativeSampler {
     const count =
       typeof this.numNegatives === 'number' ? this.numNegatives : this.numNegatives[src ? 'src' : 'dst'];
     if (count < 0) {
-      const ids = Int32Array.from({ length: resident }, (_, i) => i);
-      toLocal(ids, ranges);
+      const ids = among?.slice() ?? Int32Array.from({ length: resident }, (_, i) => i);
+      if (among === null) toLocal(ids, ranges);
       const mask =
         this.filtered || this.knownFilter
           ? maskKnownEdges(ends, ids, 1, this.graphStorage.knownFilter)
@@ -137,7 +151,8 @@ export class RandomNegativeSampler extends TrainingNegativeSampler {
     const drawn = new Int32Array(total);
     const random = this.#random.split(batch.at.epoch).split(2 * batch.at.step + (src ? 1 : 0));
     kernels().randomIntegers(drawn, total, 0, resident, random.key, 0);
-    toLocal(drawn, ranges);
+    if (among === null) toLocal(drawn, ranges);
+    else for (let i = 0; i < total; i++) drawn[i] = among[drawn[i]];
     const byDegree = Math.floor(count * this.degreeFraction);
     const origins =
       byDegree > 0 && edges > 0 ? drawByDegree(ends.replaced, drawn, chunks, byDegree, random) : null;
@@ -148,6 +163,18 @@ export class RandomNegativeSampler extends TrainingNegativeSampler {
     // A negative drawn from its own edge is the true end of that edge, so this includes those that DEG leaves out.
     if (this.selfFilter) return { ids, chunks, mask: maskPositives(ends, ids, chunks) };
     return { ids, chunks, mask: origins === null ? null : maskOrigins(origins, edges, chunks, byDegree) };
+  }
+
+  /** Returns the nodes that an end is drawn from; null: all. */
+  #among(batch: TrainingBatch, src: boolean): Int32Array | null {
+    if (!this.seenEnds) return null;
+    if (batch.train && !this.graphStorage.allResident)
+      throw new StateError(
+        'RandomNegativeSampler: expected all nodes in memory for negatives among seen ends, got a partition buffer. Train without seenEnds.',
+      );
+    if (this.#ends === null)
+      throw new StateError('RandomNegativeSampler: expected prepare() before negatives among seen ends.');
+    return src ? this.#ends.src : this.#ends.dst;
   }
 }
 

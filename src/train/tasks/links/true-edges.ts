@@ -2,6 +2,7 @@
  * The true edges of a graph by their ends, which filtered evaluation leaves out and filtered negatives avoid. Edges in
  * memory have an index; edges in files or of other workers are read in a pass when ends are requested.
  */
+import type { IdLists } from '../../../gnn/ops/id-lists.js';
 import type { EdgeList } from '../../../sample/one-hop-sampler.js';
 import type { SplitName } from '../../task.js';
 import { chunksOf, type EdgeSplit, FileEdges } from '../graph/storage/edge-splits.js';
@@ -15,6 +16,7 @@ export class TrueEdges {
   readonly #numRelations: number;
   #all: FilterIndex | null = null;
   #train: FilterIndex | null = null;
+  readonly #held: { validation?: Promise<FilterIndex>; test?: Promise<FilterIndex> } = {};
   /** True ends of the evaluated split, found ahead. */
   #ahead: { readonly split: EdgeSplit; readonly ends: SplitEnds } | null = null;
 
@@ -44,6 +46,28 @@ export class TrueEdges {
   /** The index of training edges; null before `trainIndex`. */
   get knownTrainIndex(): FilterIndex | null {
     return this.#train;
+  }
+
+  /** Returns the destinations of heads and relations in some splits: lists by split, or one for all where edges are in files. */
+  async endsIn(
+    names: readonly SplitName[],
+    { src, relations }: Pick<AskedEdges, 'src' | 'relations'>,
+  ): Promise<readonly IdLists[]> {
+    if (this.#areRead()) {
+      const splits = names.flatMap((name) => this.#splits[name] ?? []);
+      return [
+        (await trueEndsOf({ src, dst: src, relations }, chunksOf(splits), this.#numNodes)).destinations,
+      ];
+    }
+    const indexes = await Promise.all(names.map((name) => this.#indexOfSplit(name)));
+    return indexes.map((index) => index.lists(src, relations, true));
+  }
+
+  #indexOfSplit(name: SplitName): Promise<FilterIndex> {
+    if (name === 'train') return this.trainIndex();
+    const split = this.#splits[name];
+    this.#held[name] ??= this.#indexOf(split === undefined ? [] : [split]);
+    return this.#held[name];
   }
 
   /** Returns the true ends of any edges, in all splits. */

@@ -28,6 +28,13 @@ export class ValidationSample {
     };
   }
 
+  /** Returns the numbers below `count` in a random order, the same every time. */
+  order(count: number): Int32Array {
+    const order = new Int32Array(count);
+    kernels().randomPermutation(order, count, this.#random.split(1).key);
+    return order;
+  }
+
   async #sample(split: EdgeSplit): Promise<EdgeList> {
     const { numEdges } = split;
     const order = new Int32Array(numEdges);

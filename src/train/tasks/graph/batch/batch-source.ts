@@ -12,6 +12,7 @@ import type { CandidateRule } from '../../../config/types.js';
 import type { Position, SplitName } from '../../../task.js';
 import type { QueryBatches } from '../../links/query-batches.js';
 import type { TrueEnds } from '../../links/stream-filter.js';
+import type { ValidationSample } from '../../links/validation-sample.js';
 import type { GraphStorage } from '../storage/graph-storage.js';
 import { nodesOf, shareNodes, takeShare, type WorkerRank } from './batch-share.js';
 import type { BatchSourceOptions } from './batch-source-options.js';
@@ -70,6 +71,11 @@ export class BatchSource {
   /** Whether batches hold nodes to classify, not edges. */
   get holdsNodes(): boolean {
     return this.#sampler instanceof TrainingNodeSampler;
+  }
+
+  /** The sample of validation edges that is evaluated; null: all are. */
+  get validationSample(): ValidationSample | null {
+    return this.#options.validation ?? null;
   }
 
   /** Identifies the buffer states and rows of an epoch: a position within it is valid under the same key only. */

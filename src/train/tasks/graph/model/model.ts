@@ -18,7 +18,7 @@ import {
 import { defaultRandom } from '../../../../tensor/random.js';
 import { StateError } from '../../../../util/errors.js';
 import type { OptimizerConfig } from '../../../config/index.js';
-import type { Baseline, HeldOut } from '../../../task.js';
+import type { Baseline, HeldOut, Metrics } from '../../../task.js';
 import type { BatchSource } from '../batch/batch-source.js';
 import { TrainingBatch } from '../batch/training-batch.js';
 import type { Encoder } from './encoder.js';
@@ -99,6 +99,20 @@ export abstract class Model extends Module {
 
   /** Runs one step of evaluation: adds the batch's result to the reporter. */
   abstract evaluate(batch: TrainingBatch): Promise<void>;
+
+  /** Whether metrics need the batches of a split; otherwise `evaluateSplit` computes all of them. */
+  get evaluatesBatches(): boolean {
+    return true;
+  }
+
+  /** Returns metrics that belong to a split as a whole, which the source has selected and loaded. Default: none. */
+  async evaluateSplit(
+    _source: BatchSource,
+    _split: HeldOut,
+    _onProgress?: (fraction: number) => void,
+  ): Promise<Metrics> {
+    return {};
+  }
 
   /** Clears the results of the reporter. */
   abstract startEvaluation(): void;

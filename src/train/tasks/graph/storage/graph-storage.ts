@@ -2,6 +2,7 @@
  * The data of a task behind one interface: edges, nodes, embeddings with optimiser state, features, labels, encoded nodes.
  * Training uses the edges whose both ends are resident, by local ids; `training-states.ts` decides which those are.
  */
+import type { IdLists } from '../../../../gnn/ops/id-lists.js';
 import { Graph } from '../../../../graph/index.js';
 import type { EdgeList } from '../../../../sample/one-hop-sampler.js';
 import type { Residency, RowReader, TrainedRows } from '../../../../storage/index.js';
@@ -208,6 +209,14 @@ export class GraphStorage {
   trueEndsOfBatch(first: number, batch: AskedEdges): Promise<TrueEnds> {
     const split = this.split(this.#split);
     return split === null ? this.#trueEdges.ends(batch) : this.#trueEdges.endsOfBatch(split, first, batch);
+  }
+
+  /** Returns the destinations of heads and relations in some splits, as one or several lists. */
+  endsIn(
+    splits: readonly SplitName[],
+    asked: Pick<AskedEdges, 'src' | 'relations'>,
+  ): Promise<readonly IdLists[]> {
+    return this.#trueEdges.endsIn(splits, asked);
   }
 
   /** Counts how often each node is an end of training edges, by relation; kept for later calls. */
