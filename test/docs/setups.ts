@@ -124,6 +124,11 @@ export const setups: Readonly<Record<string, Setup>> = {
     files: facts,
     prelude: `const moreFacts: [string, string, string][] = ${JSON.stringify(factRows)};\n`,
   },
+  'docs/guides/recommend.md': {
+    files: {
+      'purchases.csv': `user,item\n${Array.from({ length: 600 }, (_, i) => `${i % 50},${Math.floor(30 * noise(i, 1) * noise(i, 2))}\n`).join('')}`,
+    },
+  },
   'docs/guides/nodes.md': {
     files: customerFiles,
     prelude: `

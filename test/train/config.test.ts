@@ -278,6 +278,23 @@ describe('templates', () => {
     }
   });
 
+  it.each([500, 5_000_000])('a graph of users and items with %i edges', (edges) => {
+    const facts = {
+      num_nodes: 300,
+      num_relations: 1,
+      has_relations: false,
+      num_train: edges,
+      is_bipartite: true,
+    };
+    const { config, warnings } = resolveConfig(
+      parse(configTemplate({ dataset: 'shop', task: 'LINK_PREDICTION', facts })),
+    );
+    expect(warnings).toEqual([]);
+    expect(checkAgainstDataset(config, facts)).toEqual([]);
+    expect(config.training.early_stopping?.metric).toBe('ndcg@10');
+    expect(config.model.encoder.train_neighbor_sampling[0].type).toBe(edges > 1e6 ? 'UNIFORM' : 'ALL');
+  });
+
   it('work without statistics', () => {
     const text = configTemplate({ dataset: 'my data', task: 'NODE_CLASSIFICATION' });
     expect(resolveConfig(parse(text)).config.storage.dataset.dataset_dir).toBe('my data');

@@ -3,11 +3,12 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { preprocess, shopData } from 'skein/data';
-import { openModel } from 'skein/predict';
+import { fitLinks, openModel } from 'skein/predict';
 import { fromTypedArray } from 'skein/tensor';
 import { type LinkPredictionModel, openRun, recommendationMetrics } from 'skein/train';
 import { Random } from 'skein/util';
 import { beforeAll, describe, expect, it, test } from 'vitest';
+import { datasetFacts } from '#internal/train/config/dataset-facts.js';
 import { randomRows, run, scratch, tinyConfig, writeDataset } from './tiny.js';
 
 const folder = scratch();
@@ -252,6 +253,34 @@ describe('a shop with users and items of the same ids', () => {
         evaluation: { metrics: ['coverage@40', 'recall@40'] },
       }),
     );
+  });
+
+  test('is recognised, with and without node types, where one relation leads from heads to other nodes', async () => {
+    expect(await datasetFacts(shopDataset)).toMatchObject({ is_bipartite: true });
+    expect(await datasetFacts(dataset)).toMatchObject({ is_bipartite: false });
+    const plain = (rows: number[], numNodes: number) =>
+      writeDataset(folder(), { numNodes, train: Int32Array.from(rows) });
+    expect(await datasetFacts(plain([0, 2, 1, 3, 0, 3], 4))).toMatchObject({ is_bipartite: true });
+    expect(await datasetFacts(plain([0, 2, 2, 3], 4))).toMatchObject({ is_bipartite: false });
+  });
+
+  test('is learned by the defaults of fitLinks far better than popularity', async () => {
+    const { train, validation, test } = shopData({
+      users: 200,
+      items: 80,
+      tastes: 4,
+      itemsPerUser: 16,
+      seed: 2,
+    });
+    const choices = [train, validation, test].flatMap(({ user, item }) =>
+      Array.from(user, (u, i): [string, string] => [`u${u}`, `i${item[i]}`]),
+    );
+    const model = await fitLinks(choices, { epochs: 15, split: [0.8, 0.1, 0.1] });
+    const { test: got, baseline } = model.metrics;
+    expect(got['ndcg@10']).toBeGreaterThan(1.2 * (baseline as typeof got)['ndcg@10']);
+    const [list] = await model.recommend(['u3'], { k: 30 });
+    expect(list.every(({ name }) => name.startsWith('i'))).toBe(true);
+    await model.close();
   });
 
   test('never recommends users, and every unseen item can be reached', async () => {

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import type { RandomNegativeSamplerOptions } from '#internal/train/tasks/links/negative-sampler.js';
 import { memoryStorage } from './tiny.js';
 
-/** Users 0 … 3 and items 4 … 9; nobody has item 9. */
+/** Users 0 … 3 and items 4 … 9; item 9 has no edge. */
 const train = Int32Array.from([0, 4, 0, 5, 1, 5, 1, 6, 2, 7, 3, 8, 3, 4]);
 const types = Uint8Array.from({ length: 10 }, (_, node) => (node < 4 ? 0 : 1));
 

@@ -25,6 +25,8 @@ export interface DatasetFacts {
   readonly num_classes?: number;
   /** Text columns of the nodes; absent: unknown. */
   readonly num_text_columns?: number;
+  /** Whether heads and tails of edges are different nodes, as users and items are, with one relation. */
+  readonly is_bipartite?: boolean;
   /** The number of partitions by which the edges are sorted; 1 or absent: not sorted. */
   readonly num_partitions?: number;
 }

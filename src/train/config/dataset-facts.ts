@@ -1,6 +1,7 @@
 /** Statistics of the dataset that a configuration names, as far as they are known without preparing it. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import type { PreparedDataset } from '../../data/index.js';
 import { ConfigError } from '../../util/errors.js';
 import { invocation } from '../../util/invocation.js';
 import { nearest } from '../../util/nearest.js';
@@ -11,7 +12,7 @@ export async function datasetFacts(dataset: string): Promise<DatasetFacts> {
   // Imported on demand: checking a file needs neither datasets nor kernels.
   const { catalogue, datasetNames, PreparedDataset } = await import('../../data/index.js');
   const { catalogueName, preparedFolder } = await import('../../data/prepare/prepare-dataset.js');
-  if (existsSync(join(dataset, 'dataset.yaml'))) return factsOf(await PreparedDataset.open(dataset));
+  if (existsSync(join(dataset, 'dataset.yaml'))) return preparedFacts(await PreparedDataset.open(dataset));
   const name = catalogueName(dataset);
   if (name === undefined) {
     const close = nearest(dataset, datasetNames);
@@ -23,7 +24,7 @@ export async function datasetFacts(dataset: string): Promise<DatasetFacts> {
     );
   }
   const prepared = preparedFolder(name);
-  if (existsSync(join(prepared, 'dataset.yaml'))) return factsOf(await PreparedDataset.open(prepared));
+  if (existsSync(join(prepared, 'dataset.yaml'))) return preparedFacts(await PreparedDataset.open(prepared));
   const { counts } = catalogue[name];
   return {
     num_nodes: counts['nodes'] ?? counts['entities'] ?? -1,
@@ -32,4 +33,25 @@ export async function datasetFacts(dataset: string): Promise<DatasetFacts> {
     node_feature_dim: counts['features'] ?? -1,
     num_classes: counts['classes'] ?? -1,
   };
+}
+
+async function preparedFacts(dataset: PreparedDataset): Promise<DatasetFacts> {
+  return { ...factsOf(dataset), is_bipartite: await isBipartite(dataset) };
+}
+
+/** Edges that are read to find out whether heads and tails are different nodes. */
+const mostRead = 2 ** 24;
+
+/** Returns whether a graph has one relation, and heads and tails that are different nodes. */
+async function isBipartite(dataset: PreparedDataset): Promise<boolean> {
+  const { num_relations: relations, num_nodes: nodes } = dataset.stats;
+  if (relations > 1) return false;
+  if (dataset.nodeTypes !== null) return true;
+  const { rows = 0, columns = 2 } = dataset.edgeFile('train') ?? {};
+  if (rows === 0 || rows > mostRead) return false;
+  const edges = await dataset.readEdges('train');
+  const ends = new Uint8Array(nodes);
+  for (let i = 0; i < edges.length; i += columns) ends[edges[i]] = 1;
+  for (let i = columns - 1; i < edges.length; i += columns) if (ends[edges[i]] === 1) return false;
+  return true;
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { chooseLinkSettings } from './link-settings.js';
 import { chooseNodeSettings } from './node-settings.js';
+import { chooseRecommenderSettings } from './recommender-template.js';
 
 describe('chooseLinkSettings', () => {
   it.each([
@@ -35,6 +36,23 @@ describe('chooseLinkSettings', () => {
   it('compares nodes directly where edges have no relation', () => {
     const facts = { num_nodes: 1000, num_relations: 1, num_train: 5000, has_relations: false };
     expect(chooseLinkSettings(facts)).toMatchObject({ decoder: 'DOT', relationWeight: 0 });
+  });
+});
+
+describe('chooseRecommenderSettings', () => {
+  it('takes all neighbours of small graphs and samples those of large ones', () => {
+    const facts = (edges: number) => ({ num_nodes: 3000, num_relations: 1, num_train: edges });
+    expect(chooseRecommenderSettings(facts(600))).toMatchObject({
+      neighbors: -1,
+      batchSize: 100,
+      numChunks: 2,
+    });
+    expect(chooseRecommenderSettings(facts(38_490))).toMatchObject({
+      neighbors: -1,
+      batchSize: 3850,
+      numChunks: 49,
+    });
+    expect(chooseRecommenderSettings(facts(20_000_000))).toMatchObject({ neighbors: 20, batchSize: 20_000 });
   });
 });
 

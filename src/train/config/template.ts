@@ -8,6 +8,7 @@ import { checkOptionNames } from '../../util/option-names.js';
 import type { DatasetFacts } from './check-dataset.js';
 import { chooseLinkSettings, type LinkSettings } from './link-settings.js';
 import { chooseNodeSettings, type NodeSettings } from './node-settings.js';
+import { chooseRecommenderSettings, recommenderTemplate } from './recommender-template.js';
 import type { LearningTask } from './types.js';
 
 export interface TemplateOptions {
@@ -39,6 +40,14 @@ function counts(facts: DatasetFacts | undefined): string {
 }
 
 function linkPrediction(facts: DatasetFacts | undefined, seconds: number | undefined): string {
+  if (facts?.is_bipartite === true) {
+    const settings = chooseRecommenderSettings(facts);
+    const { patience } = settings;
+    return recommenderTemplate(settings, {
+      counts: counts(facts),
+      stopping: stopping(facts, 'ndcg@10', patience),
+    });
+  }
   const chosen = chooseLinkSettings(facts, seconds);
   const againstAll = chosen.against === 'ALL';
   return `model:

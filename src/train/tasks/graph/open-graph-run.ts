@@ -8,6 +8,7 @@ import type { FoundRun } from '../../find-run.js';
 import { withPlugins } from '../../plugins.js';
 import { tableFolder, tableOf } from '../../run/adopt-checkpoint.js';
 import { checkSeed } from '../../run/check-seed.js';
+import { headlineMetric } from '../../run/metric.js';
 import { type RunRecord, readRecord } from '../../run/run-record.js';
 import type { BatchSource } from './batch/batch-source.js';
 import { GraphTask } from './graph-task.js';
@@ -71,7 +72,10 @@ export async function openGraphRun(
   await storage.residency.load();
   const source = initializeBatches(config, storage);
   source.seek(record.position);
-  const task = new GraphTask({ model, source, evaluateAhead: !config.evaluation.pipeline.sync });
+  const task = new GraphTask({
+    ...{ model, source, evaluateAhead: !config.evaluation.pipeline.sync },
+    headline: headlineMetric(config.model.learning_task, config.evaluation.metrics),
+  });
   const kind = record.task === 'nodes' ? 'nodes' : 'links';
   const close = async (): Promise<void> => {
     await storage.residency.unload(false);

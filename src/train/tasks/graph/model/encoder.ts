@@ -67,7 +67,7 @@ export abstract class Encoder extends Module {
     graphStorage: GraphStorage,
   ): Promise<EncodedNodes> {
     const { numNodes } = graphStorage;
-    const batchSize = 1024;
+    const batchSize = nodesAtOnce(graphStorage);
     let all: Float32Array | null = null;
     let width = 0;
     this.eval();
@@ -180,6 +180,18 @@ export class GeneralEncoder extends Encoder {
     graphStorage.setEncodedNodes(encoded.rows, encoded.width);
     return { rows: encoded.rows, width: encoded.width };
   }
+}
+
+/** Numbers of inputs that are in memory at a time. */
+const inputNumbers = 2 ** 24;
+
+/**
+ * Returns the nodes that are encoded together: many where rows are in memory, because the neighbourhoods of several hops
+ * overlap and are then computed once.
+ */
+function nodesAtOnce({ allResident, embeddings, features }: GraphStorage): number {
+  const width = (embeddings?.width ?? 0) + (features?.width ?? 0);
+  return allResident ? Math.max(1024, Math.floor(inputNumbers / Math.max(1, width))) : 1024;
 }
 
 interface StageContext {
