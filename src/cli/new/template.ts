@@ -79,11 +79,14 @@ evaluation:
   negative_sampling: { filtered: true }
 `;
 
+/** The package as a project imports it; the sources of the package themselves import by relative paths alone. */
+const library = 'skein';
+
 const factsProgram = `/** The model of data/facts.csv: trained once as skein.yaml says, then opened. */
 import { existsSync, rmSync } from 'node:fs';
-import { openModel, type Predictor } from 'skein';
-import { preprocess } from 'skein/data';
-import { loadConfig, Output, trainRun } from 'skein/train';
+import { openModel, type Predictor } from '${library}';
+import { preprocess } from '${library}/data';
+import { loadConfig, Output, trainRun } from '${library}/train';
 
 const run = 'runs/first';
 
