@@ -57,7 +57,7 @@ export async function makeRuns(
     fitEvents(
       Array.from(
         { length: 5 * count },
-        (_, i) => [`u${pick(i, 4, count)}`, `i${pick(i, 5, 1000)}`, 1_700_000_000 + i] as const,
+        (_, i) => [`u${i % count}`, `i${i % 1000}`, 1_700_000_000 + i] as const,
       ),
       { directory, epochs: 1 },
     ),

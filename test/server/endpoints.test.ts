@@ -81,6 +81,20 @@ describe('nodes', () => {
     }
   });
 
+  test('classify new nodes by their columns and edges', async () => {
+    const nodes = [
+      { id: 'n1', age: 50, plan: 'team' },
+      { id: 'n2', age: 20, plan: 'free' },
+    ];
+    const { status, body } = await server.ask('/classify', {
+      nodes,
+      edges: [{ source: 'n1', target: 'p1' }],
+    });
+    expect([status, body.answers.map(({ name }: { name: string }) => name)]).toEqual([200, ['n1', 'n2']]);
+    const wrong = await server.ask('/classify', { nodes: [{ id: 'n1', age: [{}] }] });
+    expect([wrong.status, wrong.body.code]).toEqual([400, 'invalid']);
+  });
+
   test('classify takes names or nodes', async () => {
     const neither = await server.ask('/classify', {});
     expect([neither.status, neither.body.error]).toEqual([
