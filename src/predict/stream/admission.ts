@@ -14,7 +14,8 @@ export class Admission {
   constructor(engine: StreamEngine, { maxWaiting = 1_000_000, maxLag = 20_000 }: StreamOptions) {
     this.#engine = engine;
     this.#maxWaiting = maxWaiting;
-    this.#maxLag = maxLag;
+    // The last batch waits until it is full.
+    this.#maxLag = Math.max(maxLag, 2 * engine.model.parts.batchSize);
   }
 
   /** Throws `StreamBusyError` if `count` events of a source up to time `latest` cannot be taken at the moment. */
