@@ -68,7 +68,12 @@ export class EventPredictor extends BasePredictor {
       throw new ValueError(
         'score: expected a time for all edges or for none, got some. Add the missing ones.',
       );
-    const found = this.scorer.score(src, dst, timed.length === 0 ? undefined : (times as number[]));
+    // One source for all destinations is embedded once.
+    const found = this.scorer.score(
+      isOneValue(src) ? src[0] : src,
+      dst,
+      timed.length === 0 || isOneValue(times) ? times[0] : (times as number[]),
+    );
     const scores = new Float32Array(edges.length).fill(Number.NaN);
     let at = 0;
     for (const [i, edge] of edges.entries())
@@ -187,4 +192,8 @@ export class EventPredictor extends BasePredictor {
       name: String(raw),
     });
   }
+}
+
+function isOneValue<T>(values: readonly T[]): boolean {
+  return values.length > 0 && values.every((value) => value === values[0]);
 }
