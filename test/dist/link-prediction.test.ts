@@ -73,6 +73,14 @@ const cases: Readonly<Record<string, readonly [dataset: string, more: object]>> 
       },
     },
   ],
+  'BPR, negatives among seen ends, metrics of lists': [
+    typed,
+    {
+      model: { loss: { type: 'BPR', options: { reduction: 'MEAN' } } },
+      training: { negative_sampling: { candidates: 'SEEN', known_filter: true } },
+      evaluation: { metrics: ['mrr', 'recall@5', 'ndcg@5', 'coverage@5'] },
+    },
+  ],
   'margins, sampled evaluation': [
     typed,
     {
