@@ -6,11 +6,11 @@
 namespace skein {
 namespace score_detail {
 
-// Turns the result of a pair's chain into its score.
+// Turns the result of a pair's chain into its score. NaN stays NaN: a broken row must not become the nearest.
 template <class T>
 inline T finish(ScoreOp op, T x) {
   if (op == ScoreOp::dot) return x;
-  return op == ScoreOp::l2 ? -std::sqrt(x > T(1e-8) ? x : T(1e-8)) : -x;
+  return op == ScoreOp::l2 ? -std::sqrt(x < T(1e-8) ? T(1e-8) : x) : -x;
 }
 
 template <Terms Kind>
