@@ -1,12 +1,14 @@
 /** The work of `skein serve`: opens runs, serves them until a signal, then lets requests finish. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { NewNodesRule, StreamOptions } from '../predict/index.js';
+import type { NewNodesRule, StreamOptions, StreamSource } from '../predict/index.js';
+import { DurableStream } from '../predict/stream/durable-stream.js';
 import { modelSource, parseRunPaths, serve } from '../server/index.js';
 import { fromSystem, isSystemError } from '../storage/atomic-file.js';
 import { Output } from '../train/index.js';
 import { ValueError } from '../util/errors.js';
 import type { PluginOptions } from './options/options.js';
+import { parseSourceFields, startStreamSource } from './stream-source.js';
 import { version } from './version.js';
 
 export interface ServeCommand extends PluginOptions {
@@ -20,6 +22,8 @@ export interface ServeCommand extends PluginOptions {
   readonly late?: 'drop' | 'side' | 'apply';
   readonly maxFuture?: number;
   readonly newNodes?: NewNodesRule;
+  readonly source?: string;
+  readonly sourceFields?: string;
   readonly json: boolean;
 }
 
@@ -55,24 +59,63 @@ export async function serveCommand(given: readonly string[], command: ServeComma
     output.text(`${name}: a model of ${predictor.kind}, answers ${predictor.answers.join(', ')}`);
   output.text(`Listening on ${server.url}${token === null ? '' : ', with a token'}`);
   output.event('listening', { url: server.url, models: server.models.map(({ description }) => description) });
-  const signal = await stopped;
+  const source = await startSource(command, server.models, () => server.close());
+  if (source !== null) reportEnd(source, output);
+  // A source that fails ends the server, so that its supervisor starts it again behind the last event of the log.
+  const failed = source?.done.then(() => new Promise<never>(() => {}));
+  const [signal, failure] = await Promise.race([
+    stopped.then((name) => [name, null] as const),
+    (failed ?? new Promise<never>(() => {})).catch((error: unknown) => ['source', error] as const),
+  ]);
   output.text('Stopping: no new requests are taken, running ones finish.');
   output.event('stopping', { signal });
+  if (failure === null) await source?.stop();
   await server.close();
+  if (failure !== null) throw failure;
   output.event('done', {});
+}
+
+/** Starts what `--source` names, for the only stream. */
+async function startSource(
+  { source, sourceFields }: ServeCommand,
+  models: readonly { readonly predictor: unknown }[],
+  close: () => Promise<void>,
+): Promise<StreamSource | null> {
+  if (source === undefined) return null;
+  try {
+    const streams = models.map(({ predictor }) => predictor).filter((one) => one instanceof DurableStream);
+    if (streams.length === 1)
+      return startStreamSource(streams[0], source, parseSourceFields(sourceFields ?? ''));
+    throw new ValueError(
+      `serve: expected one model of events with --source, got ${streams.length}. Serve each stream with a process of its own.`,
+    );
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+function reportEnd({ name, done }: StreamSource, output: Output): void {
+  output.text(`Events from ${name}`);
+  output.event('source', { name });
+  done.then(
+    () => output.event('source_end', { name }),
+    // The caller waits for `done` as well, and fails with its error.
+    () => undefined,
+  );
 }
 
 /** Returns how events are kept. Several runs have a folder each inside `--state`. */
 function streamOptions(
-  { state, lateness, late, maxFuture, newNodes }: ServeCommand,
+  { state, lateness, late, maxFuture, newNodes, source }: ServeCommand,
   folder: string,
 ): { readonly stream?: StreamOptions } {
   const given = Object.entries({ lateness, late, maxFuture, newNodes }).filter(
     ([, value]) => value !== undefined,
   );
   if (state === undefined) {
-    if (given.length === 0) return {};
-    const option = given[0][0].replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+    if (given.length === 0 && source === undefined) return {};
+    const option = (given[0]?.[0] ?? 'source').replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
     throw new ValueError(
       `serve: expected --state with --${option}, got none. Without it events are kept in memory only.`,
     );

@@ -1,12 +1,12 @@
 /** `skein serve` and `skein mcp` as processes: what they print, wrong paths, tokens, signals, and tools for a client. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { appendFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { skein } from '../programs.js';
-import { runOf } from '../server/models.js';
+import { lastTime, runOf } from '../server/models.js';
 import { workFolder } from './processes.js';
 
 const folder = workFolder();
@@ -26,6 +26,8 @@ interface Served {
   readonly url: string;
   readonly lines: string[];
   readonly errors: () => string;
+  /** The exit code. */
+  readonly ended: Promise<number | null>;
   /** Sends a signal and returns the exit code. */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
@@ -54,7 +56,7 @@ function serveCommand(args: readonly string[], env: NodeJS.ProcessEnv = {}): Pro
       const [, url] = /(http:\/\/127\.0\.0\.1:\d+)/.exec(lines.join('\n')) ?? [];
       if (url !== undefined)
         resolve({
-          ...{ url, lines, errors: () => errors },
+          ...{ url, lines, ended, errors: () => errors },
           stop: (signal = 'SIGTERM') => {
             child.kill(signal);
             return ended;
@@ -106,6 +108,45 @@ describe('serve', () => {
     const { url, stop } = await serveCommand([links], { SKEIN_TOKEN: 'a-token-from-the-environment' });
     expect((await fetch(`${url}/models`)).status).toBe(401);
     expect(await stop()).toBe(0);
+  });
+});
+
+describe('serve --source', () => {
+  const line = (user: string, at: number): string => `${JSON.stringify({ user, page: 'i1', at })}\n`;
+
+  /** Returns the status once the stream has so many released events. */
+  async function statusAt(url: string, version: number): Promise<Record<string, unknown>> {
+    for (;;) {
+      const status = (await (await fetch(`${url}/status`)).json()) as Record<string, unknown>;
+      if ((status['version'] as number) >= version) return status;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+
+  test('follows a file, resumes behind its last line, and a source that fails ends the server', async () => {
+    const events = await runOf('events');
+    const file = join(folder, 'clicks.ndjson');
+    const args = [events, '--state', join(folder, 'clicks-state'), '--source', file];
+    args.push('--source-fields', 'head=user,tail=page,time=at', '--new-nodes', 'allow');
+    writeFileSync(file, line('u1', lastTime + 1) + line('new', lastTime + 2));
+    const first = await serveCommand(args);
+    expect(await statusAt(first.url, 2)).toMatchObject({ accepted: 2, newNodes: 1 });
+    expect(await first.stop()).toBe(0);
+    appendFileSync(file, `${line('u2', lastTime + 3)}not an event\n`);
+    const second = await serveCommand(args);
+    expect(await statusAt(second.url, 3)).toMatchObject({ accepted: 3, duplicates: 0, quarantined: 1 });
+    writeFileSync(file, '');
+    expect(await second.ended).toBe(2);
+    expect(second.errors()).toMatch(/expected at least \d+ bytes of .*clicks\.ndjson/);
+  });
+
+  test('needs a durable stream', async () => {
+    const failure = (...args: string[]): string =>
+      spawnSync(process.execPath, [...skein, 'serve', ...args], { encoding: 'utf8' }).stderr;
+    expect(failure(links, '--source', '-')).toMatch(/expected --state with --source, got none/);
+    expect(failure(links, '--source', '-', '--state', join(folder, 'none'), '--port', '0')).toMatch(
+      /expected one model of events with --source, got 0/,
+    );
   });
 });
 

@@ -57,7 +57,12 @@ export function register(program: Command): void {
       'Set events apart that are further ahead of the clock (default: an hour)',
       positiveNumber,
     )
-    .option('--new-nodes <rule>', 'allow, refuse, or how many new names events may bring', newNodesRule);
+    .option('--new-nodes <rule>', 'allow, refuse, or how many new names events may bring', newNodesRule)
+    .option(
+      '--source <source>',
+      'Take events from a file of JSON lines that grows, from - (standard input), or from nats://host:port/STREAM',
+    )
+    .option('--source-fields <pairs>', 'Fields of its messages, such as head=user,tail=page,time=at');
   jsonOption(pluginOption(command))
     .addHelpText(
       'after',

@@ -2,6 +2,7 @@
 import { type OpenedEventRun, openRun } from '../../train/index.js';
 import { runPath } from '../open-model.js';
 import { DurableStream } from './durable-stream.js';
+import { checkStreamOptions } from './stream-rules.js';
 import type { StreamOptions } from './types.js';
 
 /**
@@ -17,6 +18,7 @@ export async function openStream(
   run: string | OpenedEventRun,
   options: StreamOptions,
 ): Promise<DurableStream> {
+  checkStreamOptions(options);
   const opened =
     typeof run === 'object' ? run : await openRun(runPath(run), { command: 'openStream', over: 'events' });
   return DurableStream.open(opened, options);

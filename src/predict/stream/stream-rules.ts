@@ -23,7 +23,6 @@ const where = 'openStream';
 
 /** Returns the rules of options; `last` is the last time of the training stream. */
 export function rulesOf(options: StreamOptions, last: number, canGrow: boolean): StreamRules {
-  checkStreamOptions(options);
   const clock = options.clock ?? guessClock(last);
   const perSecond = { seconds: 1, milliseconds: 1000, stream: 0 }[clock];
   const unit = perSecond === 0 ? 1 : perSecond;
@@ -52,7 +51,7 @@ function guessClock(last: number): 'seconds' | 'milliseconds' | 'stream' {
   return last >= 1e12 && last < 1e13 ? 'milliseconds' : 'stream';
 }
 
-function checkStreamOptions(options: StreamOptions): void {
+export function checkStreamOptions(options: StreamOptions): void {
   checkOptionNames(where, options, {
     ...({ state: true, lateness: true, late: true, clock: true, maxFuture: true, maxJump: true } as const),
     ...({ newNodes: true, idleSeconds: true, idWindow: true, maxIds: true, maxWaiting: true } as const),
