@@ -1,7 +1,6 @@
 /** Metrics of a run, as a predictor shows them. */
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Metrics } from '../train/index.js';
+import { readOutcomeFile } from '../train/run/outcome-file.js';
 import type { RunRecord } from '../train/run/run-record.js';
 import { bestBaseline } from '../train/run/training-advice.js';
 import type { Baseline } from '../train/task.js';
@@ -14,9 +13,9 @@ export function readRunMetrics(
   { directory, record }: { readonly directory: string; readonly record: RunRecord },
   headline: string,
 ): Readonly<Record<string, Metrics>> {
-  const path = join(directory, 'done.json');
-  if (!existsSync(path)) return { validation: record.validation };
-  const { validation, test, baselines } = JSON.parse(readFileSync(path, 'utf8')) as Outcome;
+  const outcome = readOutcomeFile(directory);
+  if (outcome === null) return { validation: record.validation };
+  const { validation, test, baselines } = outcome as unknown as Outcome;
   const best = bestBaseline(baselines ?? [], headline, false);
   return { validation, test, ...(best === null ? {} : { baseline: best.metrics }) };
 }

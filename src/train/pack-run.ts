@@ -11,6 +11,7 @@ import { expected, ValueError } from '../util/errors.js';
 import { skeinVersion } from '../util/version.js';
 import { type FindRunOptions, findRun } from './find-run.js';
 import { isEventConfig, renderRunConfig } from './load-run-config.js';
+import { readOutcomeFile } from './run/outcome-file.js';
 import { jsonLine } from './run/output.js';
 import { type PackedParts, packedCheckpoint } from './run/packed-checkpoint.js';
 import { appendChecksum } from './run/run-directory.js';
@@ -68,7 +69,8 @@ function runFiles(directory: string): ArchiveSource[] {
   const files: ArchiveSource[] = existsSync(at('metrics.jsonl'))
     ? [{ name: 'metrics.jsonl', from: readFileSync(at('metrics.jsonl')) }]
     : [];
-  if (!existsSync(at('done.json'))) return files;
-  const outcome = { ...JSON.parse(readFileSync(at('done.json'), 'utf8')), directory: '.' };
-  return [...files, { name: 'done.json', from: new TextEncoder().encode(jsonLine(outcome)) }];
+  const outcome = readOutcomeFile(directory);
+  if (outcome === null) return files;
+  const text = jsonLine({ ...outcome, directory: '.' });
+  return [...files, { name: 'done.json', from: new TextEncoder().encode(text) }];
 }

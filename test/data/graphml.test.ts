@@ -155,3 +155,17 @@ test('deep nesting and long tags end soon', async () => {
   expect(events).toBe(400_000);
   await expect(readGraphml(await put(`<graphml ${'a'.repeat(1 << 20)}`))).rejects.toThrow(FormatError);
 });
+
+test('a tag has at most 2^20 characters', async () => {
+  const tag = (length: number): string => `\n<node id="${'x'.repeat(length)}"/>`;
+  const read = async (text: string): Promise<void> => {
+    for await (const _ of readXml(await put(`<a>${text}</a>`)));
+  };
+  await read(tag(2 ** 20 - 20));
+  for (const long of [tag(2 ** 20), tag(20_000_000), `\n<?xml ${'x'.repeat(20_000_000)}?>`]) {
+    await expect(read(long)).rejects.toThrow(FormatError);
+    await expect(read(long)).rejects.toThrow(
+      /x\.graphml:\d: expected a tag of at most 1048576 characters, got/,
+    );
+  }
+});

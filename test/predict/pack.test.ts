@@ -56,6 +56,25 @@ describe('a model of links', () => {
       await (await fitLinks(facts, { epochs: 3, directory: at(name), config })).close();
   });
 
+  it('a damaged outcome is named, in the run and as it is packed', async () => {
+    const files = readdirSync(at('plain'), { recursive: true }) as string[];
+    const path = at('plain', files.find((name) => name.endsWith('done.json')) ?? '');
+    const outcome = readFileSync(path);
+    for (const [text, got] of [
+      ...[['', 'an empty file'] as const, ['{"test"', 'a damaged file'] as const, ['null', 'null'] as const],
+    ]) {
+      writeFileSync(path, text);
+      const error = { code: 'SKEIN_FORMAT', message: expect.stringContaining(`object, got ${got}. Restore`) };
+      await expect(openModel(at('plain'))).rejects.toMatchObject({ ...error, details: { path } });
+      await expect(packModel(at('plain'), at('damaged.tgz'))).rejects.toMatchObject(error);
+      expect(existsSync(at('damaged.tgz'))).toBe(false);
+    }
+    // The advice of the message holds.
+    rmSync(path);
+    expect(Object.keys((await answersOf(at('plain'))).metrics)).toEqual(['validation']);
+    writeFileSync(path, outcome);
+  });
+
   it.each(['plain', 'buffered'])('%s: answers from the file and from its folder, anywhere', async (name) => {
     const before = await answersOf(at(name));
     const { kind, bytes } = await packModel(at(name), at(`${name}.tgz`));

@@ -50,7 +50,7 @@ export function formatOf(path: string): TableFormat {
 /** Throws unless a value is a path or a query. The error shows no address, which may contain a password. */
 export function checkTableSource(where: string, name: string, value: unknown): void {
   if (typeof value === 'string' && value !== '') {
-    if (/^(postgres|postgresql|mysql|mariadb|sqlite):/i.test(value))
+    if (/^\s*(postgres|postgresql|mysql|mariadb|sqlite):/i.test(value))
       throw new ValueError(
         `${where}: expected a file for ${name}, got the address of a database. Give a query too: { database, query } (--database URL --query SQL).`,
       );

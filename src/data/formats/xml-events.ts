@@ -18,8 +18,10 @@ export type XmlEvent =
 
 export type XmlAttributes = ReadonlyMap<string, string>;
 
-/** Most characters of one tag, comment or text. */
+/** Most characters of one comment or text. */
 const maxLength = 2 ** 26;
+/** Most characters of one tag or instruction: regular expressions, which read these, have a limited stack. */
+const maxTagLength = 2 ** 20;
 
 /** Yields the tags and texts of a file; errors have its line. */
 export async function* readXml(path: string): AsyncGenerator<XmlEvent> {
@@ -100,6 +102,13 @@ class XmlParser {
     return this.#text.indexOf(mark, from);
   }
 
+  /** Returns the end of a tag, −1 if it has not arrived; throws if the tag is too long. */
+  #limited(end: number): number {
+    if ((end < 0 ? this.#text.length : end) - this.#at > maxTagLength)
+      this.fail(`a tag of at most ${maxTagLength} characters`, 'a longer one');
+    return end;
+  }
+
   #advance(to: number): void {
     for (
       let at = this.#text.indexOf('\n', this.#at);
@@ -118,7 +127,7 @@ class XmlParser {
   }
 
   #instruction(): 'skipped' | null {
-    const end = this.#endOf('?>', this.#at);
+    const end = this.#limited(this.#endOf('?>', this.#at));
     if (end < 0) return null;
     const text = this.#text.slice(this.#at, end);
     const [, encoding] = /^<\?xml\s[^>]*encoding\s*=\s*["']([^"']*)/.exec(text) ?? [];
@@ -165,7 +174,7 @@ class XmlParser {
   }
 
   #tag(): XmlEvent | null {
-    const end = this.#tagEnd();
+    const end = this.#limited(this.#tagEnd());
     if (end < 0) return null;
     const isEmpty = this.#text[end - 1] === '/';
     const inside = this.#text.slice(this.#at + 1, isEmpty ? end - 1 : end);
@@ -173,7 +182,7 @@ class XmlParser {
     if (inside.startsWith('/')) {
       const name = inside.slice(1).trimEnd();
       const open = this.#open.pop();
-      if (name !== open) this.fail(open === undefined ? 'a tag' : `</${open}>`, `</${name}>`);
+      if (name !== open) this.fail(open === undefined ? 'a tag' : `</${open}>`, `</${name.slice(0, 40)}>`);
       this.#advance(end + 1);
       return { kind: 'close', name: localName(name), line };
     }

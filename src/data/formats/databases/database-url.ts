@@ -24,14 +24,21 @@ const schemes: Readonly<Record<string, DatabaseKind>> = {
 const forms =
   'postgres://user@host/name, mysql://user@host/name, sqlite:FILE or a file .sqlite, .db or .duckdb';
 
+/**
+ * Forms of a mistyped address, such as `ana:password@host/x.db`, that would otherwise be taken for a file, whose path messages
+ * repeat. A file of such a name can be given with its folder, `./`.
+ */
+const addressForm = /:\/\/|^(?![a-z]:[\\/])[\\/]*[^\\/]*:.*@/is;
+
 /** Reads an address; the error for another form does not repeat it. */
-export function parseDatabase(where: string, text: unknown): Database {
-  if (typeof text !== 'string')
-    throw new ValueError(`${where}: expected ${forms} for database, got ${typeof text}.`);
+export function parseDatabase(where: string, given: unknown): Database {
+  if (typeof given !== 'string')
+    throw new ValueError(`${where}: expected ${forms} for database, got ${typeof given}.`);
+  const text = given.trim();
   const [, file] = /^sqlite:(?:\/\/(?=\/))?(.+)$/.exec(text) ?? [];
-  if (file !== undefined) return { kind: 'sqlite', location: file, shown: file };
+  if (file !== undefined && !addressForm.test(file)) return { kind: 'sqlite', location: file, shown: file };
   const scheme = /^[a-z][a-z+.-]*:(?=\/\/)/i.exec(text)?.[0].toLowerCase();
-  if (scheme === undefined) {
+  if (!addressForm.test(text)) {
     const kind = /\.(sqlite3?|db)$/i.test(text) ? 'sqlite' : /\.(duckdb|ddb)$/i.test(text) ? 'duckdb' : null;
     if (kind !== null) return { kind, location: text, shown: text };
   }
@@ -41,15 +48,32 @@ export function parseDatabase(where: string, text: unknown): Database {
     throw new ValueError(
       `${where}: expected ${forms} for database, got ${scheme === undefined ? 'other text' : `a URL ${scheme}//…`}.`,
     );
+  checkParts(where, url);
   const user = url.username === '' ? '' : `${url.username}@`;
   return { kind, location: text, shown: `${scheme}//${user}${url.host}${url.pathname}` };
 }
 
+/** Throws for signs in a password that must be encoded: drivers cannot decode them, or it would be taken for a path. */
+function checkParts(where: string, { username, password, pathname, hash }: URL): void {
+  const advice = (sign: string, code: string): string =>
+    `Write ${sign} in the user, the password and the name of the database as ${code}.`;
+  if ([username, password, pathname].some((part) => !isEncoded(part)))
+    throw new ValueError(
+      `${where}: expected an encoded URL for database, got a % without a code. ${advice('%', '%25')}`,
+    );
+  if (/@/.test(pathname + hash))
+    throw new ValueError(
+      `${where}: expected an encoded URL for database, got @ after the host. ${advice('/, # and @', '%2F, %23 and %40')}`,
+    );
+}
+
 /** Whether the address itself contains a password, in which case it must not be stored. */
 export function hasSecrets(database: string): boolean {
-  if (!URL.canParse(database)) return false;
-  const { password, search } = new URL(database);
-  return password !== '' || search !== '';
+  const text = database.trim();
+  if (!/^[a-z][a-z+.-]*:\/\//i.test(text) || !URL.canParse(text))
+    return addressForm.test(text.replace(/^sqlite:/, '')) && text.includes('@');
+  const { password, search, pathname, hash } = new URL(text);
+  return password !== '' || search !== '' || /@/.test(pathname + hash);
 }
 
 /** Replaces the address and its password in the message of a driver. */
@@ -64,10 +88,16 @@ function hideSecrets({ location, shown }: Database, message: string): string {
 }
 
 function decode(text: string): string {
+  return isEncoded(text) ? decodeURIComponent(text) : text;
+}
+
+/** Whether `decodeURIComponent` takes the text. */
+function isEncoded(text: string): boolean {
   try {
-    return decodeURIComponent(text);
+    decodeURIComponent(text);
+    return true;
   } catch {
-    return text;
+    return false;
   }
 }
 

@@ -103,6 +103,35 @@ test('a wrong address is not repeated in the error', () => {
   }
 });
 
+test('an address that is mistyped is not taken for a file, and not repeated', () => {
+  for (const url of [
+    ...['ana:hush@db/x.db', 'sqlite:ana:hush@db', 'sqlite://ana:hush@db/x.db', '//ana:hush@db/x.db'],
+    ...['postgres:/ana:hush@db/x.db', '"postgres://ana:hush@db/x.db', 'ana:hu/hush@db/x.duckdb'],
+    ...['postgres://ana:1/hush@db/x', 'postgres://ana:1#hush@db/x', 'sqlite:postgres://ana:hush@db/x'],
+  ]) {
+    expect(() => at(url), url).toThrow(ValueError);
+    expect(() => at(url), url).not.toThrow(/hush/);
+    expect(hasSecrets(url), url).toBe(true);
+  }
+  expect(at(' postgres://ana:hush@db/x.db ')).toEqual({
+    ...{ kind: 'postgres', location: 'postgres://ana:hush@db/x.db', shown: 'postgres://ana@db/x.db' },
+  });
+  for (const path of ['C:\\me@work\\x.db', '/tmp/12:30/me@work.db', './a:b@c.db', 'me@work.db']) {
+    expect(at(path)).toEqual({ kind: 'sqlite', location: path, shown: path });
+    expect(at(`sqlite:${path}`).location).toBe(path);
+    expect(hasSecrets(path)).toBe(false);
+  }
+});
+
+test('a % that is not encoded is named before a driver decodes it', () => {
+  for (const url of ['postgres://ana:hu%sh@db/x', 'mysql://a%na:hush@db/x', 'postgres://ana:hu%E9sh@db/x%']) {
+    expect(() => at(url), url).toThrow(ValueError);
+    expect(() => at(url), url).toThrow(/^test: expected an encoded URL .* as %25\.$/);
+    expect(() => at(url), url).not.toThrow(/hu%|hush/);
+  }
+  expect(at('postgres://ana:hu%25sh@db/x').shown).toBe('postgres://ana@db/x');
+});
+
 test('PostgreSQL: one COPY in a session that only reads', async () => {
   answer = () => [
     ['a', 'b'],
