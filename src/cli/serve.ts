@@ -3,12 +3,12 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { NewNodesRule, StreamOptions, StreamSource } from '../predict/index.js';
 import { DurableStream } from '../predict/stream/durable-stream.js';
-import { modelSource, parseRunPaths, serve } from '../server/index.js';
+import { modelSource, parseRunPaths, type RunningServer, serve } from '../server/index.js';
 import { fromSystem, isSystemError } from '../storage/atomic-file.js';
 import { Output } from '../train/index.js';
-import { ValueError } from '../util/errors.js';
+import { checkNumber, ValueError } from '../util/errors.js';
 import type { PluginOptions } from './options/options.js';
-import { parseSourceFields, startStreamSource } from './stream-source.js';
+import { parseSourceFields, parseStreamSource } from './stream-source.js';
 import { version } from './version.js';
 
 export interface ServeCommand extends PluginOptions {
@@ -32,6 +32,9 @@ export async function serveCommand(given: readonly string[], command: ServeComma
   const output = new Output({ json });
   const runs = parseRunPaths('serve', given);
   const token = readToken(command);
+  checkNumber('serve', '--reload', reload, 0, 86_400);
+  const fields = parseSourceFields(command.sourceFields ?? '');
+  const startSource = command.source === undefined ? null : parseStreamSource(command.source, fields);
   const onError = (error: unknown): void => {
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
     output.warn(text);
@@ -55,11 +58,12 @@ export async function serveCommand(given: readonly string[], command: ServeComma
     },
   });
   opening.end();
+  const stream = startSource === null ? null : await onlyStream(server);
   for (const { name, predictor } of server.models)
     output.text(`${name}: a model of ${predictor.kind}, answers ${predictor.answers.join(', ')}`);
   output.text(`Listening on ${server.url}${token === null ? '' : ', with a token'}`);
   output.event('listening', { url: server.url, models: server.models.map(({ description }) => description) });
-  const source = await startSource(command, server.models, () => server.close());
+  const source = startSource === null || stream === null ? null : startSource(stream);
   if (source !== null) reportEnd(source, output);
   // A source that fails ends the server, so that its supervisor starts it again behind the last event of the log.
   const failed = source?.done.then(() => new Promise<never>(() => {}));
@@ -75,24 +79,14 @@ export async function serveCommand(given: readonly string[], command: ServeComma
   output.event('done', {});
 }
 
-/** Starts what `--source` names, for the only stream. */
-async function startSource(
-  { source, sourceFields }: ServeCommand,
-  models: readonly { readonly predictor: unknown }[],
-  close: () => Promise<void>,
-): Promise<StreamSource | null> {
-  if (source === undefined) return null;
-  try {
-    const streams = models.map(({ predictor }) => predictor).filter((one) => one instanceof DurableStream);
-    if (streams.length === 1)
-      return startStreamSource(streams[0], source, parseSourceFields(sourceFields ?? ''));
-    throw new ValueError(
-      `serve: expected one model of events with --source, got ${streams.length}. Serve each stream with a process of its own.`,
-    );
-  } catch (error) {
-    await close();
-    throw error;
-  }
+/** Returns the stream that takes events of `--source`; closes the server if it has none or several. */
+async function onlyStream({ models, close }: RunningServer): Promise<DurableStream> {
+  const streams = models.map(({ predictor }) => predictor).filter((one) => one instanceof DurableStream);
+  if (streams.length === 1) return streams[0];
+  await close();
+  throw new ValueError(
+    `serve: expected one model of events with --source, got ${streams.length}. Serve each stream with a process of its own.`,
+  );
 }
 
 function reportEnd({ name, done }: StreamSource, output: Output): void {

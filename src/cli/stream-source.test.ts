@@ -1,6 +1,6 @@
 /** The parts of `--source` and `--source-fields`. */
 import { describe, expect, it } from 'vitest';
-import { parseBroker, parseSourceFields, startStreamSource } from './stream-source.js';
+import { parseBroker, parseSourceFields, parseStreamSource } from './stream-source.js';
 
 describe('parseBroker', () => {
   it('reads server, stream, subjects and credentials', () => {
@@ -26,6 +26,7 @@ describe('parseBroker', () => {
       /expected only subjects .* got subject\.$/,
     );
     expect(() => parseBroker('nats://ana:secret@host')).not.toThrow(/secret/);
+    expect(() => parseBroker('nats://ana:secret%zz@host/S')).toThrow(/^serve: expected two hex[^z]*$/);
   });
 });
 
@@ -45,6 +46,11 @@ describe('parseSourceFields', () => {
 });
 
 it('rejects brokers that it does not know', () => {
-  const start = () => startStreamSource(null as never, 'kafka://host/topic', {});
+  const start = () => parseStreamSource('kafka://host/topic', {});
   expect(start).toThrow(/expected -, a file or nats:.* begins with kafka:/);
+});
+
+it('rejects files that are not there, and directories', () => {
+  expect(() => parseStreamSource('no such file.ndjson', {})).toThrow(/no such file\.ndjson, got ENOENT/);
+  expect(() => parseStreamSource('.', {})).toThrow('expected a file for --source');
 });

@@ -1,4 +1,5 @@
 /** `--source` of `skein serve`: where a stream takes events from besides POST /events. */
+import { accessSync, constants, statSync } from 'node:fs';
 import {
   type DurableStream,
   type FieldMapping,
@@ -7,19 +8,41 @@ import {
   followNats,
   type StreamSource,
 } from '../predict/index.js';
-import { ValueError } from '../util/errors.js';
+import { storageError } from '../storage/atomic-file.js';
+import { expected, ValueError } from '../util/errors.js';
 
 const fieldNames = ['head', 'tail', 'time', 'id', 'type', 'features'] as const;
 
-/** Starts a source: `-` is the standard input, `nats://host:port/STREAM` a broker, all else a file that grows. */
-export function startStreamSource(stream: DurableStream, text: string, fields: FieldMapping): StreamSource {
-  if (text === '-') return followInput(stream, process.stdin, { fields });
-  if (/^(nats|tls):\/\//.test(text)) return followNats(stream, { ...parseBroker(text), fields });
+/**
+ * Checks a source and returns the function that starts it: `-` is the standard input, `nats://host:port/STREAM` a broker,
+ * all else a file that grows, which must exist.
+ */
+export function parseStreamSource(
+  text: string,
+  fields: FieldMapping,
+): (stream: DurableStream) => StreamSource {
+  if (text === '-') return (stream) => followInput(stream, process.stdin, { fields });
+  if (/^(nats|tls):\/\//.test(text)) {
+    const broker = parseBroker(text);
+    return (stream) => followNats(stream, { ...broker, fields });
+  }
   if (/^[a-z][a-z0-9+.-]*:\/\//.test(text))
     throw new ValueError(
       `serve: expected -, a file or nats://host:port/STREAM for --source, got a URL that begins with ${text.slice(0, text.indexOf(':'))}:.`,
     );
-  return followFile(stream, text, { fields });
+  checkFile(text);
+  return (stream) => followFile(stream, text, { fields });
+}
+
+function checkFile(path: string): void {
+  let isDirectory: boolean;
+  try {
+    accessSync(path, constants.R_OK);
+    isDirectory = statSync(path).isDirectory();
+  } catch (error) {
+    throw storageError('open', path, error);
+  }
+  if (isDirectory) throw new ValueError(expected('serve', 'a file', '--source', path, 'It is a directory.'));
 }
 
 /** The parts of `nats://user:password@host:4222/STREAM?subjects=orders.*,returns`. Messages never contain the password. */
@@ -31,7 +54,7 @@ export function parseBroker(text: string): {
   readonly password?: string;
 } {
   const url = URL.canParse(text) ? new URL(text) : null;
-  const stream = decodeURIComponent(url?.pathname.slice(1) ?? '');
+  const stream = decode(url?.pathname.slice(1) ?? '');
   if (url === null || url.host === '' || !/^[^/.*> ]+$/.test(stream))
     throw new ValueError(
       'serve: expected nats://host:port/STREAM for --source, got a URL without a host or the name of a JetStream stream.',
@@ -44,9 +67,20 @@ export function parseBroker(text: string): {
     servers: `${url.protocol}//${url.host}`,
     stream,
     ...(subjects === undefined ? {} : { subjects }),
-    ...(url.username === '' ? {} : { user: decodeURIComponent(url.username) }),
-    ...(url.password === '' ? {} : { password: decodeURIComponent(url.password) }),
+    ...(url.username === '' ? {} : { user: decode(url.username) }),
+    ...(url.password === '' ? {} : { password: decode(url.password) }),
   };
+}
+
+function decode(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    // The text may be a password, so the message does not repeat it.
+    throw new ValueError(
+      'serve: expected two hexadecimal digits after every % in --source, got others. Write % itself as %25.',
+    );
+  }
 }
 
 /** Parses `head=user,tail=page,time=at`. Several fields of features are separated by `+`. */

@@ -4,7 +4,7 @@
  */
 import type { Server } from 'node:http';
 import { createAdaptorServer } from '@hono/node-server';
-import { StateError, ValueError } from '../util/errors.js';
+import { checkInteger, checkNumber, expected, StateError, ValueError } from '../util/errors.js';
 import { checkOptionNames } from '../util/option-names.js';
 import { type RequestRecord, type ServerState, serverApp } from './app.js';
 import { hostNames, isLoopback } from './host-names.js';
@@ -24,7 +24,7 @@ export interface ServeOptions {
   /** Origins whose web pages may ask. Default: none. */
   readonly corsOrigins?: readonly string[];
   readonly limits?: Partial<ServeLimits>;
-  /** Milliseconds between looks for newer models; 0: never. Default 5,000. */
+  /** Milliseconds between looks for newer models, at most a day; 0: never. Default 5,000. */
   readonly reloadEvery?: number;
   /** Version of the package, for descriptions. */
   readonly version?: string;
@@ -47,6 +47,10 @@ export async function serve(options: ServeOptions): Promise<RunningServer> {
   });
   const { host = '127.0.0.1', port = 8080, token = null, reloadEvery = 5000 } = options;
   const limits = resolveLimits(options.limits);
+  checkInteger('serve', 'port', port, 0, 65_535);
+  // Timers of more than 2^31 ms would fire at once.
+  checkNumber('serve', 'reloadEvery', reloadEvery, 0, 86_400_000);
+  for (const origin of options.corsOrigins ?? []) checkOrigin(origin);
   if (token === null && !isLoopback(host))
     throw new ValueError(
       `serve: expected a token for a host that other machines reach, got ${host} without one. Pass --token-file or set SKEIN_TOKEN.`,
@@ -94,6 +98,18 @@ export async function serve(options: ServeOptions): Promise<RunningServer> {
     await closeModels();
     throw error;
   }
+}
+
+/** Throws unless a text is an origin as browsers send it: another spelling would never be equal to one. */
+function checkOrigin(origin: unknown): void {
+  if (
+    typeof origin === 'string' &&
+    /^[a-z][a-z0-9+.-]*:\/\/[^/?#@\s*]+$/.test(origin) &&
+    URL.canParse(origin)
+  ) {
+    if (!/^https?:/.test(origin) || new URL(origin).origin === origin) return;
+  }
+  throw new ValueError(expected('serve', 'an origin such as https://example.org', 'corsOrigins', origin));
 }
 
 function listen(

@@ -144,9 +144,6 @@ describe('serve --source', () => {
     const failure = (...args: string[]): string =>
       spawnSync(process.execPath, [...skein, 'serve', ...args], { encoding: 'utf8' }).stderr;
     expect(failure(links, '--source', '-')).toMatch(/expected --state with --source, got none/);
-    expect(failure(links, '--source', '-', '--state', join(folder, 'none'), '--port', '0')).toMatch(
-      /expected one model of events with --source, got 0/,
-    );
   });
 });
 
@@ -162,6 +159,12 @@ test('a command line that cannot be served ends with code 2 and one sentence', (
     /expected a token for a host that other machines/,
   );
   expect(failure('serve', links, '--token-file', join(folder, 'none'))).toMatch(/none/);
+  expect(failure('serve', links, '--port', '99999')).toMatch(/from 0 to 65535 for port, got 99999/);
+  expect(failure('serve', links, '--reload', '2147484')).toMatch(/from 0 to 86400 for --reload, got 2147484/);
+  const source = ['serve', links, '--port', '0', '--state', join(folder, 'unused'), '--source'];
+  expect(failure(...source, '-', '--source-fields', 'user')).toMatch(/expected pairs such as head=user/);
+  expect(failure(...source, join(folder, 'missing'))).toMatch(/missing, got ENOENT/);
+  expect(failure(...source, '-')).toMatch(/expected one model of events with --source, got 0/);
 });
 
 describe('mcp', () => {

@@ -106,3 +106,33 @@ test('a broker that is not there is waited for, until the source is stopped', as
   await source.stop();
   await stream.close();
 });
+
+test('a byte order mark at the start of a file or an input is ignored', async () => {
+  const stream = await open(run, newPath('state'));
+  const path = newPath('events.ndjson');
+  const [first, second] = laterEvents(2, 0);
+  const mark = '\ufeff';
+  writeFileSync(path, mark + lines([first]));
+  const { done, name } = followFile(stream, path, { follow: false });
+  await done;
+  expect(stream.positionOf(name)).toBe(3 + Buffer.byteLength(lines([first])));
+  await followInput(stream, Readable.from([mark + lines([second]), `${mark}{}\n`])).done;
+  expect(stream.version).toBe(2);
+  // A mark elsewhere is not JSON.
+  expect(stream.quarantine()).toMatchObject([{ text: expect.stringContaining('expected JSON') }]);
+  await stream.close();
+});
+
+test('wrong arguments are refused before anything starts', async () => {
+  const stream = await open(run, newPath('state'));
+  const wrong = null as never;
+  expect(() => followFile(stream, wrong)).toThrow('followFile: expected a text for path, got null.');
+  expect(() => followFile({} as never, 'x')).toThrow('followFile: expected a stream for stream, got Object.');
+  expect(() => followInput(stream, wrong)).toThrow('followInput: expected a readable stream for input, got');
+  expect(() => followNats(stream, undefined as never)).toThrow(
+    'expected an object for options, got undefined',
+  );
+  expect(() => followNats(stream, {} as never)).toThrow('expected a text for servers, got undefined');
+  expect(() => followNats(stream, { servers: 'nats://h', stream: '' })).toThrow('expected a text for stream');
+  await stream.close();
+});

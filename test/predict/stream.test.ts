@@ -167,6 +167,10 @@ describe('events', () => {
     await stream.append([{ head: 'user 1', tail: 'item 1', time: future + 1, id: 'y' }]);
     expect(stream.quarantine().map(({ reason }) => reason)).toEqual(['future', 'future']);
     await expect(stream.deleteQuarantined([77])).rejects.toThrow('key');
+    await expect(stream.deleteQuarantined(null as never)).rejects.toThrow(
+      'expected a list for keys, got null',
+    );
+    await expect(stream.releaseQuarantined(5 as never)).rejects.toThrow('expected a list for keys, got 5');
     await stream.deleteQuarantined([1]);
     await stream.releaseQuarantined([2]);
     expect(stream.quarantine()).toEqual([]);

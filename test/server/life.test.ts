@@ -73,6 +73,33 @@ test('a server looks by itself, and keeps its model while a run is trained or da
   expect((await ask('/metrics')).body).toMatch(/skein_model_reloads_total\{model="fake"\} 1/);
 });
 
+test('ports, pauses and origins that cannot be are refused before a model is opened', async () => {
+  const failure = (options: object): Promise<unknown> =>
+    startModels({
+      models: [{ ...fakeModel(), open: () => Promise.reject(new Error('opened')) }],
+      ...options,
+    });
+  await expect(failure({ port: 99_999 })).rejects.toThrow('from 0 to 65535 for port, got 99999');
+  await expect(failure({ reloadEvery: 2 ** 31 })).rejects.toThrow('from 0 to 86400000 for reloadEvery');
+  for (const origin of [
+    'x',
+    '*',
+    'null',
+    'https://a.org/',
+    'https://A.org',
+    'https://a.org:443',
+    'https://a.org/b',
+  ])
+    await expect(failure({ corsOrigins: [origin] })).rejects.toThrow('expected an origin such as');
+  for (const origin of [
+    'https://a.org',
+    'http://localhost:3000',
+    'chrome-extension://abc',
+    'http://[::1]:8080',
+  ])
+    await expect(failure({ corsOrigins: [origin] })).rejects.toThrow('opened');
+});
+
 test('a stop lets requests finish and takes no new ones', async () => {
   const model = fakeModel({ delay: 300 });
   const { ask, close, url } = await startModels({ models: [model] });

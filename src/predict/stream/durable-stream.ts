@@ -199,6 +199,7 @@ export class DurableStream extends EventPredictor {
   }
 
   #checkKeys(keys: readonly number[]): readonly number[] {
+    if (!Array.isArray(keys)) throw new ValueError(expected('quarantine', 'a list', 'keys', keys));
     for (const key of keys)
       if (!this.#engine.intake.quarantine.has(key))
         throw new ValueError(expected('quarantine', 'the key of a quarantined event', 'keys', key));

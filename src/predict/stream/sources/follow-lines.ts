@@ -3,11 +3,18 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { storageError } from '../../../storage/atomic-file.js';
-import { StateError } from '../../../util/errors.js';
+import { expected, StateError, ValueError } from '../../../util/errors.js';
 import { checkOptionNames } from '../../../util/option-names.js';
 import type { DurableStream } from '../durable-stream.js';
 import { type FieldMapping, parseMessage } from './messages.js';
-import { appendPatiently, pause, type StreamSource, startSource } from './source-loop.js';
+import {
+  appendPatiently,
+  checkStream,
+  checkText,
+  pause,
+  type StreamSource,
+  startSource,
+} from './source-loop.js';
 
 export interface FollowLinesOptions {
   /** Name of the source. Default: `file:` and the path, or `input`. */
@@ -33,6 +40,8 @@ export function followFile(
   path: string,
   options: FollowFileOptions = {},
 ): StreamSource {
+  checkStream('followFile', stream);
+  checkText('followFile', 'path', path);
   checkOptionNames('followFile', options, { source: true, fields: true, follow: true });
   const { source = `file:${resolve(path)}`, fields = {}, follow = true } = options;
   return startSource(source, async (stop) => {
@@ -69,7 +78,9 @@ async function readOn(
     // The last line of a file that does not grow needs no newline.
     if (isEnd && !follow) end = bytesRead;
     if (end > 0) {
-      const messages = linesOf(buffer.subarray(0, end)).map((line) => parseMessage(line, fields));
+      const messages = linesOf(buffer.subarray(0, end), position === 0).map((line) =>
+        parseMessage(line, fields),
+      );
       if (!(await appendPatiently(stream, { source, position: position + end, messages }, stop))) return;
       position += end;
       size = chunkBytes;
@@ -85,16 +96,19 @@ export function followInput(
   input: Readable,
   options: FollowLinesOptions = {},
 ): StreamSource {
+  checkStream('followInput', stream);
+  if (typeof (input as Partial<Readable> | null | undefined)?.[Symbol.asyncIterator] !== 'function')
+    throw new ValueError(expected('followInput', 'a readable stream', 'input', input));
   checkOptionNames('followInput', options, { source: true, fields: true });
   const { source = 'input', fields = {} } = options;
   return startSource(source, async (stop) => {
     let rest: Buffer = Buffer.alloc(0);
-    const send = (bytes: Buffer): Promise<boolean> =>
-      appendPatiently(
-        stream,
-        { source, position: null, messages: linesOf(bytes).map((line) => parseMessage(line, fields)) },
-        stop,
-      );
+    let isStart = true;
+    const send = (bytes: Buffer): Promise<boolean> => {
+      const messages = linesOf(bytes, isStart).map((line) => parseMessage(line, fields));
+      isStart = false;
+      return appendPatiently(stream, { source, position: null, messages }, stop);
+    };
     const end = (): void => {
       input.destroy();
     };
@@ -116,9 +130,10 @@ export function followInput(
   });
 }
 
-function linesOf(bytes: Buffer): string[] {
-  return bytes
-    .toString('utf8')
+/** Returns the lines that are not empty. Some editors begin a file with a byte order mark, which is no part of its text. */
+function linesOf(bytes: Buffer, isStart: boolean): string[] {
+  const text = bytes.toString('utf8');
+  return (isStart && text.startsWith('\ufeff') ? text.slice(1) : text)
     .split('\n')
     .filter((line) => line.trim() !== '');
 }

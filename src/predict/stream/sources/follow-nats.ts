@@ -5,11 +5,18 @@
  */
 import type { JetStreamClient, JsMsg } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
-import { StateError } from '../../../util/errors.js';
+import { expected, StateError, ValueError } from '../../../util/errors.js';
 import { checkOptionNames } from '../../../util/option-names.js';
 import type { DurableStream } from '../durable-stream.js';
 import { type FieldMapping, parseMessage } from './messages.js';
-import { appendPatiently, pause, type StreamSource, startSource } from './source-loop.js';
+import {
+  appendPatiently,
+  checkStream,
+  checkText,
+  pause,
+  type StreamSource,
+  startSource,
+} from './source-loop.js';
 
 export interface FollowNatsOptions {
   /** Such as `nats://127.0.0.1:4222`. */
@@ -35,10 +42,17 @@ const retryMilliseconds = 500;
 
 /** Appends the messages of a JetStream stream; needs the packages `@nats-io/transport-node` and `@nats-io/jetstream`. */
 export function followNats(stream: DurableStream, options: FollowNatsOptions): StreamSource {
+  checkStream('followNats', stream);
+  if (options === undefined) throw new ValueError(expected('followNats', 'an object', 'options', options));
   checkOptionNames('followNats', options, {
     ...({ servers: true, stream: true, subjects: true, fields: true, source: true } as const),
     ...({ user: true, password: true, token: true, messageIds: true } as const),
   });
+  const { servers } = options;
+  if (Array.isArray(servers) && servers.length > 0)
+    for (const server of servers) checkText('followNats', 'servers', server);
+  else checkText('followNats', 'servers', servers);
+  checkText('followNats', 'stream', options.stream);
   const source = options.source ?? `nats:${options.stream}`;
   return startSource(source, async (stop) => {
     const { transport, jetstream } = await loadPackages();

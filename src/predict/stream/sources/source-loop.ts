@@ -1,7 +1,8 @@
 /** A source that appends to a stream in the background until it ends or is stopped. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { expected, ValueError } from '../../../util/errors.js';
 import { StreamBusyError } from '../busy-error.js';
-import type { DurableStream } from '../durable-stream.js';
+import { DurableStream } from '../durable-stream.js';
 import type { SourceMessage } from './messages.js';
 
 /** A running source. */
@@ -11,6 +12,17 @@ export interface StreamSource {
   readonly done: Promise<void>;
   /** Ends the source after what it has read; resolves like `done`. */
   stop(): Promise<void>;
+}
+
+/** Throws unless a source has a stream to append to. */
+export function checkStream(where: string, stream: unknown): void {
+  if (!(stream instanceof DurableStream))
+    throw new ValueError(expected(where, 'a stream', 'stream', stream, 'Open one with openStream.'));
+}
+
+/** Throws unless `value` is a text that is not empty. */
+export function checkText(where: string, name: string, value: unknown): void {
+  if (typeof value !== 'string' || value === '') throw new ValueError(expected(where, 'a text', name, value));
 }
 
 /** Starts a source; `run` returns when it has ended, or soon after `stop` is aborted. */
