@@ -20,10 +20,10 @@ import {
 } from './log-records.js';
 import {
   bytesOfSegments,
+  endOfLog,
   listSegments,
   readRecords,
   removeSegments,
-  repairTail,
   segmentPath,
 } from './log-segments.js';
 import { makeFolder } from './make-folder.js';
@@ -36,6 +36,8 @@ export interface EventLogOptions {
   readonly groupMilliseconds?: number;
   /** The sum of weights that is written without further waiting. Default 1,000. */
   readonly groupWeight?: number;
+  /** Sequence number of a record that was on the disk for certain: a log that ends before it is damaged. Default 0. */
+  readonly durable?: number;
 }
 
 interface Waiting {
@@ -86,7 +88,9 @@ export class EventLog {
 
   /** Opens the log of a folder, which is created if missing, and locks it for this process. */
   static async open(folder: string, options: EventLogOptions = {}): Promise<EventLog> {
-    checkOptionNames('EventLog', options, { segmentBytes: true, groupMilliseconds: true, groupWeight: true });
+    checkOptionNames('EventLog', options, {
+      ...({ segmentBytes: true, groupMilliseconds: true, groupWeight: true, durable: true } as const),
+    });
     checkInteger('EventLog', 'segmentBytes', options.segmentBytes ?? 2 ** 26, segmentHeader);
     checkNumber('EventLog', 'groupMilliseconds', options.groupMilliseconds ?? 5, 0, 60_000);
     checkInteger('EventLog', 'groupWeight', options.groupWeight ?? 1000, 1);
@@ -100,7 +104,7 @@ export class EventLog {
     );
     try {
       const segment = listSegments(folder).at(-1);
-      const end = segment === undefined ? { last: 0, bytes: 0, torn: null } : await repairTail(segment);
+      const end = await endOfLog(folder, segment, options.durable ?? 0);
       const log = new EventLog(folder, lock, end, options);
       if (segment !== undefined) await log.#continue(segment.path, end.bytes, segment.first);
       return log;
@@ -132,14 +136,6 @@ export class EventLog {
   /** Yields the records after `sequence`, in order. */
   records(sequence = 0): AsyncGenerator<LogRecord> {
     return readRecords(listSegments(this.folder), sequence);
-  }
-
-  /** Continues with sequence number `sequence` + 1 where the log ends before; for a log whose segments were removed. */
-  async skipTo(sequence: number): Promise<void> {
-    if (sequence <= this.#last) return;
-    this.#last = sequence;
-    this.#durable = sequence;
-    await this.#begin(sequence + 1);
   }
 
   /** Appends a record; resolves with its sequence number when it is on the disk. `weight` counts for `groupWeight`. */

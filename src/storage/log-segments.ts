@@ -34,20 +34,40 @@ export interface LogEnd {
   readonly torn: string | null;
 }
 
-/** Reads the last segment and cuts a torn tail. */
-export async function repairTail({ path, first }: Segment): Promise<LogEnd> {
-  const { records, end, torn } = scanSegment(await readWholeFile(path), path, first, true);
-  if (torn !== null) {
-    withStorageErrors('write', path, () => truncateSync(path, end));
+/**
+ * Reads the last segment and cuts a torn tail. Throws, and leaves the file as it is, if record `durable` would be missing: it was
+ * on the disk, so this is no torn write.
+ */
+export async function endOfLog(
+  folder: string,
+  segment: Segment | undefined,
+  durable: number,
+): Promise<LogEnd> {
+  if (segment === undefined) {
+    checkDurable(0, durable, folder);
+    return { last: 0, bytes: 0, torn: null };
   }
+  const { path, first } = segment;
+  const { records, end, torn } = scanSegment(await readWholeFile(path), path, first, true);
+  const last = first + records.length - 1;
+  checkDurable(last, durable, path);
+  if (torn !== null) withStorageErrors('write', path, () => truncateSync(path, end));
   return {
-    last: first + records.length - 1,
+    last,
     bytes: end,
     torn:
       torn === null
         ? null
         : `The log ended in an incomplete write (${torn}); it was cut in ${path} at byte ${end}.`,
   };
+}
+
+function checkDurable(last: number, durable: number, path: string): void {
+  if (last < durable)
+    throw new FormatError(
+      `event log: expected record ${durable}, which was on the disk before, in ${path}, got ${last === 0 ? 'none' : `records up to ${last}`}. Restore the files log-*.wal from a copy.`,
+      { path },
+    );
 }
 
 /** Yields the records after sequence number `after`, segment by segment. */

@@ -113,6 +113,33 @@ describe('events', () => {
     ...(id === undefined ? {} : { id }),
   });
 
+  test('that were acknowledged are never lost without an error', async () => {
+    const state = newState();
+    const stream = await open(runs.statistics, state);
+    await stream.append([at(5, 'a'), at(6, 'b')]);
+    await stream.close();
+    const log = join(state, readdirSync(state).find((name) => name.endsWith('.wal')) as string);
+    const bytes = readFileSync(log);
+    rmSync(log);
+    await expect(open(runs.statistics, state)).rejects.toThrow(
+      /expected record \d+, which was on the disk before/,
+    );
+    writeFileSync(log, bytes.subarray(0, 40));
+    await expect(open(runs.statistics, state)).rejects.toThrow(
+      /expected record \d+, which was on the disk before/,
+    );
+    writeFileSync(log, bytes);
+    const identity = readFileSync(join(state, 'stream.json'));
+    for (const text of ['', '{bad', 'null', '{}']) {
+      writeFileSync(join(state, 'stream.json'), text);
+      await expect(open(runs.statistics, state)).rejects.toThrow(/expected the identity of a stream as JSON/);
+    }
+    writeFileSync(join(state, 'stream.json'), identity);
+    const again = await open(runs.statistics, state);
+    expect((await again.append([at(5, 'a')])).outcomes).toEqual(['duplicate']);
+    await again.close();
+  });
+
   test('are accepted, wait, are duplicates, late or quarantined', async () => {
     const stream = await open(runs.statistics, newState(), { lateness: 10, maxJump: 1000 });
     expect(await stream.append([at(5, 'a'), at(20, 'b'), at(5, 'a'), at(5000, 'c')])).toEqual({

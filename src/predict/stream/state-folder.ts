@@ -30,25 +30,40 @@ export class StateFolder {
     this.path = path;
   }
 
-  /** Writes the identity of a new folder, or throws if the folder belongs to another model. */
-  async checkIdentity(identity: StreamIdentity): Promise<void> {
-    const path = join(this.path, 'stream.json');
+  /**
+   * Sequence number of an entry that was in the log for certain: that of the newest snapshot, or the first, which is written
+   * before `stream.json`; 0 for a new folder.
+   */
+  get durable(): number {
+    if (!existsSync(this.path)) return 0;
+    return this.#snapshots().at(-1) ?? (existsSync(this.#identityFile) ? 1 : 0);
+  }
+
+  get #identityFile(): string {
+    return join(this.path, 'stream.json');
+  }
+
+  /** Throws if the folder belongs to another model. */
+  checkIdentity(identity: StreamIdentity): void {
+    const path = this.#identityFile;
     if (!existsSync(path)) {
-      if (this.#snapshots().length > 0)
-        throw new FormatError(`openStream: expected ${path} next to snapshots, got none. Restore the file.`, {
-          path,
-        });
-      await writeFileAtomic(path, Buffer.from(`${JSON.stringify(identity, null, 2)}\n`));
-      return;
+      if (this.#snapshots().length === 0) return;
+      throw new FormatError(`openStream: expected ${path} next to snapshots, got none. Restore the file.`, {
+        path,
+      });
     }
-    const found = JSON.parse(
-      withStorageErrors('read', path, () => readFileSync(path, 'utf8')),
-    ) as StreamIdentity;
+    const found = readIdentity(path);
     for (const key of ['format', 'stream', 'model', 'batchSize'] as const)
       if (found[key] !== identity[key])
         throw new StateError(
           `openStream: expected the ${key} ${found[key]} with which ${this.path} was created, got ${identity[key]}. Use the same run and batch size, or another folder.`,
         );
+  }
+
+  /** Writes the identity of a new folder. */
+  async writeIdentity(identity: StreamIdentity): Promise<void> {
+    if (existsSync(this.#identityFile)) return;
+    await writeFileAtomic(this.#identityFile, Buffer.from(`${JSON.stringify(identity, null, 2)}\n`));
   }
 
   /** Writes the files of released events up to `released` that are full and not there yet. */
@@ -120,4 +135,18 @@ export class StateFolder {
   #eventFile(file: number): string {
     return join(this.path, `events-${String(file).padStart(8, '0')}.safetensors`);
   }
+}
+
+function readIdentity(path: string): StreamIdentity {
+  const text = withStorageErrors('read', path, () => readFileSync(path, 'utf8'));
+  try {
+    const found: unknown = JSON.parse(text);
+    if (typeof found === 'object' && found !== null && 'format' in found) return found as StreamIdentity;
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+  }
+  throw new FormatError(
+    `openStream: expected the identity of a stream as JSON in ${path}, got something else. Restore the file, or use another folder.`,
+    { path },
+  );
 }

@@ -71,15 +71,17 @@ export class StreamEngine {
     const { options, identity, rules } = parts;
     const { milliseconds, events } = options.groupCommit ?? {};
     const log = await EventLog.open(options.state, {
+      durable: new StateFolder(options.state).durable,
       ...(milliseconds === undefined ? {} : { groupMilliseconds: milliseconds }),
       ...(events === undefined ? {} : { groupWeight: events }),
     });
     try {
       const engine = new StreamEngine(parts, log);
-      await engine.#folder.checkIdentity(identity);
+      engine.#folder.checkIdentity(identity);
       await engine.#restore();
       if (engine.#processed === 0 || JSON.stringify(engine.intake.rules) !== JSON.stringify(rules))
         await engine.write({ kind: 'rules', now: Date.now(), rules }, 1);
+      await engine.#folder.writeIdentity(identity);
       engine.#timer = setInterval(() => engine.#snapshotIfDue(), 5000);
       engine.#timer.unref();
       return engine;
@@ -251,7 +253,6 @@ export class StreamEngine {
       await restoreSnapshot(found.content, this.#folder, this.intake, this.model);
       this.#processed = found.sequence;
     }
-    await this.log.skipTo(this.#processed);
     let [records, events] = [0, 0];
     for await (const { sequence, content } of this.log.records(this.#processed)) {
       const entry = decodeEntry(content, sequence);
