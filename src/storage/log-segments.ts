@@ -36,7 +36,7 @@ export interface LogEnd {
 
 /**
  * Reads the last segment and cuts a torn tail. Throws, and leaves the file as it is, if record `durable` would be missing: it was
- * on the disk, so this is no torn write.
+ * on the disk, so this is not a torn write.
  */
 export async function endOfLog(
   folder: string,
