@@ -40,9 +40,9 @@ export function followFile(
   path: string,
   options: FollowFileOptions = {},
 ): StreamSource {
+  checkOptionNames('followFile', options, { source: true, fields: true, follow: true });
   checkStream('followFile', stream);
   checkText('followFile', 'path', path);
-  checkOptionNames('followFile', options, { source: true, fields: true, follow: true });
   const { source = `file:${resolve(path)}`, fields = {}, follow = true } = options;
   return startSource(source, async (stop) => {
     const file = await open(path, 'r').catch((error: unknown) => {
@@ -96,10 +96,10 @@ export function followInput(
   input: Readable,
   options: FollowLinesOptions = {},
 ): StreamSource {
+  checkOptionNames('followInput', options, { source: true, fields: true });
   checkStream('followInput', stream);
   if (typeof (input as Partial<Readable> | null | undefined)?.[Symbol.asyncIterator] !== 'function')
     throw new ValueError(expected('followInput', 'a readable stream', 'input', input));
-  checkOptionNames('followInput', options, { source: true, fields: true });
   const { source = 'input', fields = {} } = options;
   return startSource(source, async (stop) => {
     let rest: Buffer = Buffer.alloc(0);

@@ -42,12 +42,12 @@ const retryMilliseconds = 500;
 
 /** Appends the messages of a JetStream stream; needs the packages `@nats-io/transport-node` and `@nats-io/jetstream`. */
 export function followNats(stream: DurableStream, options: FollowNatsOptions): StreamSource {
-  checkStream('followNats', stream);
   if (options === undefined) throw new ValueError(expected('followNats', 'an object', 'options', options));
   checkOptionNames('followNats', options, {
     ...({ servers: true, stream: true, subjects: true, fields: true, source: true } as const),
     ...({ user: true, password: true, token: true, messageIds: true } as const),
   });
+  checkStream('followNats', stream);
   const { servers } = options;
   if (Array.isArray(servers) && servers.length > 0)
     for (const server of servers) checkText('followNats', 'servers', server);
