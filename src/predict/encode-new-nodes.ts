@@ -2,7 +2,7 @@
  * Encodes nodes that were not in the training graph, from their features and their edges: the encoder runs on the graph
  * with them added. Models with trained embeddings are rejected, because they have no rows for new nodes.
  */
-import type { NewNodes } from '../data/prepare/new-nodes.js';
+import type { NewNodeColumns } from '../data/prepare/new-nodes.js';
 import { MemoryStore, type RowReader } from '../storage/index.js';
 import { fromTypedArray, noGrad, scope } from '../tensor/index.js';
 import { usesText } from '../train/config/check-layers.js';
@@ -35,7 +35,7 @@ export function newNodeFeatures(
 
 const batchSize = 1024;
 
-export async function encodeNewNodes(run: OpenedGraphRun, added: NewNodes): Promise<EncodedNodes> {
+export async function encodeNewNodes(run: OpenedGraphRun, added: NewNodeColumns): Promise<EncodedNodes> {
   const { model, config } = run;
   const storage = await extendGraph(run, added);
   const source = initializeBatches(config, storage);
@@ -68,7 +68,7 @@ export async function encodeNewNodes(run: OpenedGraphRun, added: NewNodes): Prom
 /** Returns the graph with the new nodes and edges; features are in memory. */
 async function extendGraph(
   { storage, dataset }: OpenedGraphRun,
-  { names, features, edges }: NewNodes,
+  { names, features, edges }: NewNodeColumns,
 ): Promise<GraphStorage> {
   const { numNodes, features: known } = storage;
   const width = known?.width ?? 0;

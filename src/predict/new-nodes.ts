@@ -4,7 +4,7 @@
  */
 import { typedName } from '../data/formats/node-types.js';
 import { type NameTable, TypedNames } from '../data/prepare/name-table.js';
-import { ExtendedNames, type NewNodes as NumberedNodes } from '../data/prepare/new-nodes.js';
+import { ExtendedNames, type NewNodeColumns } from '../data/prepare/new-nodes.js';
 import { isFiniteNumber, type NodeEncoding } from '../data/prepare/node-encoding.js';
 import type { OpenedGraphRun } from '../train/index.js';
 import { expected, ValueError } from '../util/errors.js';
@@ -58,7 +58,7 @@ export async function readAndEncode(
     encoding === null
       ? plainFeatures(nodes, width, context)
       : encodedFeatures(nodes, encoding, width, context);
-  const numbered: NumberedNodes = { names: added, features, edges: Int32Array.from(ends) };
+  const numbered: NewNodeColumns = { names: added, features, edges: Int32Array.from(ends) };
   const { rows, width: encodedWidth } = await encodeNewNodes(run, numbered);
   return { rows, width: encodedWidth, names, added };
 }

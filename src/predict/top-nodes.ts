@@ -16,7 +16,7 @@ import {
   comparatorScorer,
   kernelScorer,
   pairScorer,
-  type QueryRows,
+  type QueryVectors,
 } from './search/block-scorer.js';
 import { isCustomDecoder, scorePairs } from './search/score-pairs.js';
 import { type Search, searchRows } from './search/search-rows.js';
@@ -185,7 +185,7 @@ function inOrder(count: number, groups: readonly number[][], found: ScoredNode[]
   return results;
 }
 
-function gatherRows({ rows, width }: NodeRows, positions: readonly number[]): QueryRows {
+function gatherRows({ rows, width }: NodeRows, positions: readonly number[]): QueryVectors {
   const gathered = new Float32Array(positions.length * width);
   for (const [i, at] of positions.entries())
     gathered.set(rows.subarray(at * width, (at + 1) * width), i * width);
@@ -193,7 +193,11 @@ function gatherRows({ rows, width }: NodeRows, positions: readonly number[]): Qu
 }
 
 /** Returns the scorer of questions in one direction, with the rows of their known ends. */
-function linkScorer(decoder: EdgeDecoder, questions: readonly LinkQuestion[], own: QueryRows): BlockScorer {
+function linkScorer(
+  decoder: EdgeDecoder,
+  questions: readonly LinkQuestion[],
+  own: QueryVectors,
+): BlockScorer {
   const { want, relation } = questions[0];
   const relations =
     relation === null ? null : Int32Array.from(questions, (question) => question.relation as number);

@@ -20,7 +20,7 @@ import {
   type HopSteps,
   hopTag,
   joinHops,
-  NodeRows,
+  NodeRowIndex,
   runHops,
   runHopsAsync,
   sampleHop,
@@ -53,7 +53,7 @@ export class HeteroNeighborSampler implements Sampler<HeteroSeeds, HeteroBatch> 
   readonly #hops: number;
   readonly #replace: boolean;
   readonly #keys: DrawKeys;
-  readonly #free: ReadonlyMap<string, NodeRows>[] = [];
+  readonly #free: ReadonlyMap<string, NodeRowIndex>[] = [];
 
   constructor(graph: HeteroGraph, options: HeteroNeighborSamplerOptions) {
     checkOptionNames('HeteroNeighborSampler', options, { fanouts: true, replace: true, seed: true });
@@ -87,8 +87,8 @@ export class HeteroNeighborSampler implements Sampler<HeteroSeeds, HeteroBatch> 
   *#steps(seeds: ReadonlyMap<string, Int32Array>, time: DrawTime): HopSteps<HeteroBatch> {
     const types = this.#graph.nodeTypes;
     const rows =
-      this.#free.pop() ?? new Map(types.map((type) => [type, new NodeRows(this.#graph.numNodes(type))]));
-    const rowsOf = (type: string) => rows.get(type) as NodeRows;
+      this.#free.pop() ?? new Map(types.map((type) => [type, new NodeRowIndex(this.#graph.numNodes(type))]));
+    const rowsOf = (type: string) => rows.get(type) as NodeRowIndex;
     try {
       const perType = <T>(make: (type: string) => T): Record<string, T> =>
         Object.fromEntries(types.map((type) => [type, make(type)]));

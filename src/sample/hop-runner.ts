@@ -39,7 +39,7 @@ export async function runHopsAsync<T>(steps: HopSteps<T>): Promise<T> {
 }
 
 /** Nodes of one type in order of appearance, and the row of each. Used by one batch at a time. */
-export class NodeRows {
+export class NodeRowIndex {
   /** The row of each node of the graph, −1 for those not in the list. */
   readonly map: Int32Array;
   #ids = new Int32Array(64);
@@ -109,7 +109,7 @@ export function* sampleHop(
   where: string,
   graph: SamplingGraph,
   { frontier, rule, time, tag }: HopDraw,
-  sources: NodeRows,
+  sources: NodeRowIndex,
 ): HopSteps<HopEdges> {
   const most = checkEdgeCount(where, mostEdges(graph.offsets, frontier, rule));
   const offsets = new Int32Array(frontier.length + 1);

@@ -14,7 +14,7 @@ import {
   hopTag,
   joinHops,
   mostEdges,
-  type NodeRows,
+  type NodeRowIndex,
   sampleHop,
 } from './hop-runner.js';
 import type { DrawTime } from './sampler.js';
@@ -32,11 +32,11 @@ export interface DrawnSlots {
 export interface HopSource extends BlockParent {
   readonly numNodes: number;
   /** Draws a hop, and appends new neighbours to `rows`: `draw` followed by `take`. */
-  hop(draw: HopDraw, rows: NodeRows): HopSteps<HopEdges>;
+  hop(draw: HopDraw, rows: NodeRowIndex): HopSteps<HopEdges>;
   /** Draws edge positions. */
   draw(draw: HopDraw): HopSteps<DrawnSlots>;
   /** Reads the edges at drawn positions, and appends new neighbours to `rows`. */
-  take(drawn: DrawnSlots, rows: NodeRows): HopSteps<HopEdges>;
+  take(drawn: DrawnSlots, rows: NodeRowIndex): HopSteps<HopEdges>;
   /** Joins the edges of all hops of a sample. */
   join(hops: readonly HopEdges[]): DenseSide;
 }
@@ -98,7 +98,7 @@ export class MemorySource implements HopSource {
     return this.#graph.graph.normDegrees(selfLoops);
   }
 
-  hop(draw: HopDraw, rows: NodeRows): HopSteps<HopEdges> {
+  hop(draw: HopDraw, rows: NodeRowIndex): HopSteps<HopEdges> {
     return sampleHop(this.#where, this.#graph, draw, rows);
   }
 
@@ -107,7 +107,7 @@ export class MemorySource implements HopSource {
   }
 
   // biome-ignore lint/correctness/useYield: what is there is at hand
-  *take({ offsets, slots }: DrawnSlots, rows: NodeRows): HopSteps<HopEdges> {
+  *take({ offsets, slots }: DrawnSlots, rows: NodeRowIndex): HopSteps<HopEdges> {
     return { offsets, slots, indices: rows.add(this.#graph.neighborsOf(slots)) };
   }
 
@@ -125,7 +125,7 @@ export interface WholeBatch {
   readonly rules: readonly HopRule[];
   readonly time: DrawTime;
   /** An empty list, which belongs to the result. */
-  readonly rows: NodeRows;
+  readonly rows: NodeRowIndex;
 }
 
 /**
@@ -133,10 +133,10 @@ export interface WholeBatch {
  * batch it may be found later, and must draw the same. The last two hops need not be drawn for that.
  */
 export class BatchHops {
-  readonly #rows: NodeRows;
+  readonly #rows: NodeRowIndex;
   readonly #ends: readonly number[];
 
-  private constructor(rows: NodeRows, ends: readonly number[]) {
+  private constructor(rows: NodeRowIndex, ends: readonly number[]) {
     this.#rows = rows;
     this.#ends = ends;
   }
@@ -175,7 +175,7 @@ export interface ShareHop {
   readonly rules: readonly HopRule[];
   readonly time: DrawTime;
   /** New neighbours are appended. */
-  readonly rows: NodeRows;
+  readonly rows: NodeRowIndex;
   /** The hops of the whole batch. */
   readonly batch: BatchHops;
 }

@@ -31,7 +31,7 @@ import {
   type HopRule,
   type HopSteps,
   hopTag,
-  NodeRows,
+  NodeRowIndex,
   runHops,
   runHopsAsync,
 } from './hop-runner.js';
@@ -75,7 +75,7 @@ export class LayeredNeighborSampler implements Sampler<Ids, DenseSample> {
   readonly #numNodes: number;
   readonly #rules: readonly HopRule[];
   readonly #keys: DrawKeys;
-  readonly #free: NodeRows[] = [];
+  readonly #free: NodeRowIndex[] = [];
 
   /** @param graph the sampled graph; `HopSources` have their own relations, so `relations` is not passed with them. */
   constructor(graph: Graph | HopSources, options: LayeredNeighborSamplerOptions) {
@@ -128,8 +128,8 @@ export class LayeredNeighborSampler implements Sampler<Ids, DenseSample> {
   }
 
   *#steps(targets: Int32Array, time: DrawTime, whole: Int32Array | null): HopSteps<DenseSample> {
-    const rows = this.#free.pop() ?? new NodeRows(this.#numNodes);
-    const all = whole === null ? null : (this.#free.pop() ?? new NodeRows(this.#numNodes));
+    const rows = this.#free.pop() ?? new NodeRowIndex(this.#numNodes);
+    const all = whole === null ? null : (this.#free.pop() ?? new NodeRowIndex(this.#numNodes));
     try {
       const targetRows = rows.add(targets);
       // Nodes by hop, the targets first; those of each later hop are sorted.
@@ -228,7 +228,7 @@ function degreesOf(sides: readonly BlockParent[]): BlockParent {
 /** Orders the hops, the farthest first, and finds the final row of every node. */
 function layOut(
   parts: readonly Int32Array[],
-  rows: NodeRows,
+  rows: NodeRowIndex,
 ): { nodeIds: Int32Array; hopOffsets: Int32Array; position: Int32Array } {
   const nodeIds = new Int32Array(rows.count);
   const position = new Int32Array(rows.count);

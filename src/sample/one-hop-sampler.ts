@@ -11,7 +11,7 @@ import type { Ids } from '../tensor/index.js';
 import { checkIds } from '../tensor/ops/common.js';
 import { checkInteger, checkNumber, expected, ShapeError, ValueError } from '../util/errors.js';
 import { checkOptionNames } from '../util/option-names.js';
-import { type HopRule, hopTag, NodeRows, runHops, sampleHop } from './hop-runner.js';
+import { type HopRule, hopTag, NodeRowIndex, runHops, sampleHop } from './hop-runner.js';
 import { DrawKeys, purposes, type SampleTime, wordThreshold } from './sampler.js';
 import { SamplingGraph } from './sampling-graph.js';
 
@@ -73,7 +73,7 @@ export class OneHopSampler {
     const rule = neighborRule(`${name}.sample`, strategy, maxNeighbors, rate);
     const time = new DrawKeys(name, this.seed, purposes.neighbors).at(at);
     const draw = { frontier, rule, time, tag: hopTag(0, incoming ? 0 : 1) };
-    const hop = runHops(sampleHop(name, side, draw, new NodeRows(side.numNodes)));
+    const hop = runHops(sampleHop(name, side, draw, new NodeRowIndex(side.numNodes)));
     return { edges: this.pickEdges(side.edgeIds(hop.slots)), offsets: hop.offsets.slice(0, -1) };
   }
 

@@ -1,10 +1,10 @@
 /** A durable stream as the server sees it. Answers come from what has been applied; nothing waits for the rest. */
 import type { DurableStream } from '../predict/index.js';
-import type { LiveStream, Quarantine } from './live-stream.js';
+import type { LiveStream, QuarantineAccess } from './live-stream.js';
 
 export class DurableLiveStream implements LiveStream {
   readonly isDurable = true;
-  readonly quarantine: Quarantine;
+  readonly quarantine: QuarantineAccess;
   readonly append: LiveStream['append'];
   readonly #stream: DurableStream;
 

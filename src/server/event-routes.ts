@@ -5,7 +5,7 @@ import type { ServerState } from './app.js';
 import { event, eventId, list, object, toTime } from './body-schemas.js';
 import { HttpError, invalid } from './http-error.js';
 import { findModel } from './info-routes.js';
-import type { LiveStream, Quarantine } from './live-stream.js';
+import type { LiveStream, QuarantineAccess } from './live-stream.js';
 import { answerBody } from './model-routes.js';
 import type { Route, ServerContext } from './routes.js';
 
@@ -25,7 +25,7 @@ export function eventRoutes(state: ServerState): Route[] {
   const keys = object({ keys: list(key, 'keys', state.limits.maxEvents) });
   const done = z.looseObject({});
   const withKeys =
-    (work: (quarantine: Quarantine, given: number[]) => Promise<unknown>) => (context: ServerContext) =>
+    (work: (quarantine: QuarantineAccess, given: number[]) => Promise<unknown>) => (context: ServerContext) =>
       answerBody(state, context, keys, async (model, { keys: given }) => ({
         result: await work(quarantineOf(streamOf(model.stream, model.name), model.name), given),
       }));
@@ -109,7 +109,7 @@ function streamOf(stream: LiveStream | null, name: string): LiveStream {
   );
 }
 
-function quarantineOf({ quarantine }: LiveStream, name: string): Quarantine {
+function quarantineOf({ quarantine }: LiveStream, name: string): QuarantineAccess {
   if (quarantine !== null) return quarantine;
   throw new HttpError(409, 'unsupported', `quarantine: expected a stream with --state, got ${name} without.`);
 }

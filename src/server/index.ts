@@ -3,6 +3,6 @@ export type { RequestRecord } from './app.js';
 export { defaultLimits, type ServeLimits } from './limits.js';
 export { type McpOptions, serveMcp } from './mcp.js';
 export { parseRunPaths, type RunPath } from './model-sources.js';
-export { modelSource, type OpenOptions } from './open-source.js';
+export { type ModelSourceOptions, modelSource } from './open-source.js';
 export { type RunningServer, type ServeOptions, serve } from './serve.js';
 export type { ModelSource } from './served-model.js';

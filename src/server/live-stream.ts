@@ -18,12 +18,12 @@ export interface LiveStream {
   /** Counters and gauges; `failure` is the reason why the stream has stopped. */
   status(): Readonly<Record<string, unknown>> & { readonly failure?: string | null };
   /** Null: a stream without quarantine. */
-  readonly quarantine: Quarantine | null;
+  readonly quarantine: QuarantineAccess | null;
   close(): Promise<void>;
 }
 
 /** Events that were not applied because of their times or names. */
-export interface Quarantine {
+export interface QuarantineAccess {
   list(): readonly object[];
   release(keys: readonly number[]): Promise<unknown>;
   remove(keys: readonly number[]): Promise<unknown>;

@@ -8,7 +8,7 @@ import { MemoryStream } from './memory-stream.js';
 import type { RunPath } from './model-sources.js';
 import type { ModelSource } from './served-model.js';
 
-export interface OpenOptions {
+export interface ModelSourceOptions {
   readonly command: string;
   /** Makes streams of events last; without it they are in memory. `state` is the folder of log and snapshots. */
   readonly stream?: StreamOptions;
@@ -18,7 +18,7 @@ export interface OpenOptions {
   readonly onError?: (error: unknown) => void;
 }
 
-export function modelSource({ name, path }: RunPath, options: OpenOptions): ModelSource {
+export function modelSource({ name, path }: RunPath, options: ModelSourceOptions): ModelSource {
   const { command, plugins = [], stream: durable, onWarning, onError } = options;
   return {
     ...{ name, path },

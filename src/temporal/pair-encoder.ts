@@ -12,7 +12,7 @@ import { kernels } from '../native/index.js';
 import { checkInteger } from '../util/errors.js';
 
 /** Sources with the times of their questions, and the events that each may see. */
-export interface PairQueries {
+export interface SourceQueries {
   readonly src: Int32Array;
   readonly times: Float64Array;
   /** Events in rows below its cutoff are visible to a query. */
@@ -36,11 +36,11 @@ export class PairEncoder {
   }
 
   /** Every candidate with all queries [candidates, queries, width]. */
-  encodeEach(queries: PairQueries, candidates: Int32Array): Float32Array {
+  encodeEach(queries: SourceQueries, candidates: Int32Array): Float32Array {
     return this.#encode(queries, candidates, true);
   }
 
-  #encode({ src, times, cutoffs }: PairQueries, dst: Int32Array, shared: boolean): Float32Array {
+  #encode({ src, times, cutoffs }: SourceQueries, dst: Int32Array, shared: boolean): Float32Array {
     const numQueries = src.length;
     const numDst = shared ? dst.length : 1;
     const out = new Float32Array(numQueries * numDst * pairFeatureWidth);

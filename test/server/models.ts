@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fitEvents, fitLinks, fitNodes } from 'skein/predict';
 import {
+  type ModelSourceOptions,
   modelSource,
-  type OpenOptions,
   type RunningServer,
   type ServeOptions,
   serve,
@@ -90,7 +90,7 @@ const running: RunningServer[] = [];
 export async function start(
   runs: Readonly<Record<string, string>>,
   options: Partial<ServeOptions> = {},
-  open: Partial<OpenOptions> = {},
+  open: Partial<ModelSourceOptions> = {},
 ): Promise<TestServer> {
   const models = Object.entries(runs).map(([name, path]) =>
     modelSource({ name, path }, { command: 'serve', ...open }),

@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path';
 import { exportTable } from '../../data/index.js';
-import { ExtendedNames, type NewNodes, readNewNodes } from '../../data/prepare/new-nodes.js';
+import { ExtendedNames, type NewNodeColumns, readNewNodes } from '../../data/prepare/new-nodes.js';
 import { newNodeFeatures } from '../../predict/encode-new-nodes.js';
 import { encodeNewNodes } from '../../predict/index.js';
 import { rowsWithNew } from '../../predict/new-nodes.js';
@@ -70,7 +70,7 @@ export async function predictNewNodes(
 async function writeClasses(
   { dataset }: OpenedGraphRun,
   { saveProbabilities = false }: PredictCommand,
-  { names }: NewNodes,
+  { names }: NewNodeColumns,
   { rows, width }: NodeRows,
   folder: string,
 ): Promise<string> {
@@ -87,7 +87,11 @@ async function writeClasses(
 }
 
 /** Writes the rows of the encoder. */
-async function writeRows({ names }: NewNodes, { rows, width }: NodeRows, folder: string): Promise<string> {
+async function writeRows(
+  { names }: NewNodeColumns,
+  { rows, width }: NodeRows,
+  folder: string,
+): Promise<string> {
   const path = join(folder, 'new_encoded_nodes.csv');
   const read = (start: number, end: number): Float32Array => rows.subarray(start * width, end * width);
   const table = { size: names.length, nameOf: (id: number) => names[id], idOf: () => undefined };

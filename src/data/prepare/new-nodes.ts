@@ -17,7 +17,7 @@ import { encodeRows, openNewTable } from './node-table.js';
 import type { EdgeColumns } from './preprocess-options.js';
 import { type RawEdgeNames, readRawEdges } from './raw-edges.js';
 
-export interface NewNodes {
+export interface NewNodeColumns {
   readonly names: readonly string[];
   /** A row of `width` numbers per node. */
   readonly features: Float32Array;
@@ -41,7 +41,7 @@ export interface NewNodesOptions extends EdgeColumns {
   readonly width: number;
 }
 
-export async function readNewNodes(options: NewNodesOptions, names: RawEdgeNames): Promise<NewNodes> {
+export async function readNewNodes(options: NewNodesOptions, names: RawEdgeNames): Promise<NewNodeColumns> {
   checkOptionNames('readNewNodes', options, {
     format: true,
     source: true,
@@ -123,7 +123,7 @@ export class ExtendedNames implements NameTable {
   }
 }
 
-type Features = Pick<NewNodes, 'names' | 'features'>;
+type Features = Pick<NewNodeColumns, 'names' | 'features'>;
 
 async function readMatrix(path: string, width: number): Promise<Features> {
   const { data, shape } = await readNpy(path);

@@ -10,7 +10,7 @@ import {
   type HopEdges,
   type HopSteps,
   joinHops,
-  type NodeRows,
+  type NodeRowIndex,
 } from '../../sample/hop-runner.js';
 import type { DrawnSlots, HopSource } from '../../sample/hop-source.js';
 import { drawSlots } from '../../sample/hop-source.js';
@@ -74,7 +74,7 @@ export class ShardedHopSource implements HopSource {
     return degrees;
   }
 
-  *hop(draw: HopDraw, nodes: NodeRows): HopSteps<HopEdges> {
+  *hop(draw: HopDraw, nodes: NodeRowIndex): HopSteps<HopEdges> {
     return yield* this.take(yield* this.draw(draw), nodes);
   }
 
@@ -82,7 +82,7 @@ export class ShardedHopSource implements HopSource {
     return drawSlots(name, this.#options.offsets, draw);
   }
 
-  *take({ offsets, slots }: DrawnSlots, nodes: NodeRows): HopSteps<FetchedHop> {
+  *take({ offsets, slots }: DrawnSlots, nodes: NodeRowIndex): HopSteps<FetchedHop> {
     const { store, columns } = this.#options;
     const rows = allocate(name, slots.length * columns.width, 'fanouts and seeds');
     yield {

@@ -17,7 +17,7 @@ export interface BlockScorer {
 }
 
 /** Queries [count, width]. */
-export interface QueryRows {
+export interface QueryVectors {
   readonly rows: Float32Array;
   readonly count: number;
   readonly width: number;
@@ -31,7 +31,10 @@ function rowsAtOnce(queries: number): number {
 }
 
 /** Returns a scorer by a comparison of the kernels, which are all symmetric: the block takes the part of the queries. */
-export function kernelScorer(comparison: ScoreOp, { rows: query, count: n, width }: QueryRows): BlockScorer {
+export function kernelScorer(
+  comparison: ScoreOp,
+  { rows: query, count: n, width }: QueryVectors,
+): BlockScorer {
   const blockRows = rowsAtOnce(n);
   const scores = new Float32Array(blockRows * n);
   const all = Int32Array.from({ length: n }, (_, i) => i);
@@ -59,7 +62,7 @@ export function kernelScorer(comparison: ScoreOp, { rows: query, count: n, width
 /** Returns a scorer by a custom comparator. */
 export function comparatorScorer(
   { comparator }: EdgeDecoder,
-  { rows: query, count: queries, width }: QueryRows,
+  { rows: query, count: queries, width }: QueryVectors,
 ): BlockScorer {
   return {
     blockRows: 1024,
@@ -81,7 +84,7 @@ export function comparatorScorer(
 
 export interface PairQuestions {
   /** Rows of the known ends. */
-  readonly own: QueryRows;
+  readonly own: QueryVectors;
   /** One per question; null if edges have none. */
   readonly relations: Int32Array | null;
   readonly want: 'tail' | 'head';

@@ -13,12 +13,12 @@ import type { TemporalBatch } from '../batch.js';
 import type { TemporalAttentionLayer } from '../layers/attention-layer.js';
 import { type MomentWeights, momentWeights } from '../layers/moment-weights.js';
 import type { SharedMailBox } from '../mailbox/index.js';
-import { cutoffsOf, PairEncoder, type PairQueries } from '../pair-encoder.js';
+import { cutoffsOf, PairEncoder, type SourceQueries } from '../pair-encoder.js';
 import { type PastEvents, pastEvents } from '../past-events.js';
 import { CandidateHead } from './candidate-head.js';
 import { type CandidateTables, candidateTables } from './candidate-tables.js';
 import type { GeneralModel } from './general-model.js';
-import { NodeRows } from './node-rows.js';
+import { LayerInputRows } from './layer-input-rows.js';
 import type { TemporalOutput } from './output.js';
 
 /** Candidates whose neighbours are read together. */
@@ -50,7 +50,7 @@ export function candidateScorer(
 }
 
 /** Questions of a batch, with what all of their candidates share. */
-interface Asked extends PairQueries {
+interface Asked extends SourceQueries {
   readonly weights: MomentWeights;
   readonly head: CandidateHead;
   /** The result [C, B]. */
@@ -61,7 +61,7 @@ class MomentScorer implements CandidateScorer {
   readonly #model: GeneralModel;
   readonly #layer: TemporalAttentionLayer;
   readonly graph: TemporalGraph;
-  readonly #rows: NodeRows;
+  readonly #rows: LayerInputRows;
   readonly #pairs: PairEncoder | null;
   readonly #fanout: number;
 
@@ -75,7 +75,7 @@ class MomentScorer implements CandidateScorer {
     this.#model = model;
     this.#layer = layer;
     this.graph = graph;
-    this.#rows = new NodeRows(model, layer, graph, mailbox);
+    this.#rows = new LayerInputRows(model, layer, graph, mailbox);
     this.#pairs = gnn.pair_depth > 0 ? new PairEncoder(graph, gnn.pair_depth) : null;
     this.#fanout = sampling.neighbor[0];
   }

@@ -27,7 +27,7 @@ export interface FoundRows {
   readonly rows: Int32Array;
 }
 
-export class NodeRows {
+export class LayerInputRows {
   readonly #model: GeneralModel;
   readonly #parameters: readonly Tensor[];
   readonly #dimNode: number;
