@@ -82,10 +82,19 @@ function replaced(args: KernelCall, at: number, value: unknown): KernelCall {
   return args.map((arg, i) => (i === at ? (value as KernelCall[number]) : arg));
 }
 
+/**
+ * Returns whether the x87 unit computes. A compiler that moves a value through an MMX register leaves the unit's stack full,
+ * and remainders in JavaScript and the hash tables of the C++ library are wrong from then on.
+ */
+function hasCleanFloatUnit(): boolean {
+  return [5.5, 7.25].every((value) => Math.abs((value % 2) - (value - 2 * Math.floor(value / 2))) === 0);
+}
+
 const isArray = (arg: unknown): arg is Int32Array => ArrayBuffer.isView(arg);
 
 async function probe(name: string, run: Run, make: () => KernelCall): Promise<void> {
   if (await refused(run, make())) missed.push(`${name}: a valid call is rejected`);
+  if (!hasCleanFloatUnit()) throw new Error(`${name} leaves values in MMX registers`);
   for (const [at, arg] of make().entries()) {
     const say = (what: string) => missed.push(`${name}, argument ${at + 1}: ${what} is accepted`);
     if (isArray(arg)) {
