@@ -7,6 +7,7 @@ import { modelSource, parseRunPaths, type RunningServer, serve } from '../server
 import { fromSystem, isSystemError } from '../storage/atomic-file.js';
 import { Output } from '../train/index.js';
 import { checkNumber, ValueError } from '../util/errors.js';
+import { runAll } from '../util/run-all.js';
 import type { PluginOptions } from './options/options.js';
 import { parseSourceFields, parseStreamSource } from './stream-source.js';
 import { version } from './version.js';
@@ -43,6 +44,8 @@ export async function serveCommand(given: readonly string[], command: ServeComma
   const onWarning = (message: string): void => output.warn(message);
   const opening = output.stage(`opening ${given.join(', ')}`, { plain: false });
   const stopped = waitForSignal();
+  // Models of some seconds are open before anyone asks; only longer waits are worth a line.
+  let slow: NodeJS.Timeout | undefined;
   const server = await serve({
     models: runs.map((run) =>
       modelSource(run, {
@@ -52,12 +55,20 @@ export async function serveCommand(given: readonly string[], command: ServeComma
     ),
     ...{ host, port, token, corsOrigins, version, onError, reloadEvery: reload * 1000 },
     ...(json ? { onRequest: (request) => output.event('request', { ...request }) } : {}),
+    onListen: (url) => {
+      output.event('opening', { url });
+      slow = setTimeout(
+        () => output.text(`Opening ${given.join(', ')}: ${url}/health/live answers, questions have to wait`),
+        3000,
+      );
+    },
     onReload: ({ model, version: number }) => {
       output.text(`${model}: took over a newer model (version ${number})`);
       output.event('reload', { model, version: number });
     },
-  });
+  }).finally(() => clearTimeout(slow));
   opening.end();
+  if (command.state !== undefined) await checkStreams(server);
   const stream = startSource === null ? null : await onlyStream(server);
   for (const { name, predictor } of server.models)
     output.text(`${name}: a model of ${predictor.kind}, answers ${predictor.answers.join(', ')}`);
@@ -73,8 +84,7 @@ export async function serveCommand(given: readonly string[], command: ServeComma
   ]);
   output.text('Stopping: no new requests are taken, running ones finish.');
   output.event('stopping', { signal });
-  if (failure === null) await source?.stop();
-  await server.close();
+  await runAll([async () => (failure === null ? source?.stop() : undefined), () => server.close()]);
   if (failure !== null) throw failure;
   output.event('done', {});
 }
@@ -86,6 +96,15 @@ async function onlyStream({ models, close }: RunningServer): Promise<DurableStre
   await close();
   throw new ValueError(
     `serve: expected one model of events with --source, got ${streams.length}. Serve each stream with a process of its own.`,
+  );
+}
+
+/** Throws if `--state` would be ignored because no model has events; closes the server before. */
+async function checkStreams({ models, close }: RunningServer): Promise<void> {
+  if (models.some(({ predictor }) => predictor instanceof DurableStream)) return;
+  await close();
+  throw new ValueError(
+    `serve: expected a model of events with --state, got models of ${[...new Set(models.map(({ predictor }) => predictor.kind))].join(' and ')}. Leave --state out.`,
   );
 }
 

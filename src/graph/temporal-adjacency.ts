@@ -88,6 +88,18 @@ export class TemporalAdjacency {
     }
   }
 
+  /** Removes events `first` … `end` − 1, which must be the last ones that were added. */
+  removeLast(src: Int32Array, dst: Int32Array, first: number, end: number): void {
+    for (let row = first; row < end; row++)
+      for (const node of [src[row], dst[row]]) {
+        // The other entry of a self loop, and those of events without neighbours, do not exist.
+        const last = this.#starts[node] + this.#counts[node] - 1;
+        if (this.#counts[node] === 0 || this.#rows[last] < first) continue;
+        this.#rows[last] = free;
+        this.#counts[node]--;
+      }
+  }
+
   /** Makes slices of exactly the needed size for the first events. */
   #layOut(src: Int32Array, dst: Int32Array, end: number, directed: boolean): void {
     const sizes = new Int32Array(this.#numNodes);

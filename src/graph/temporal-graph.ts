@@ -211,10 +211,46 @@ export class TemporalGraph {
     return this.#take(ordered, firstId, false);
   }
 
-  /** Makes the numbers below `numNodes` nodes, the new ones without events. */
-  addNodes(numNodes: number): void {
-    checkInteger(`${name}.addNodes`, 'numNodes', numNodes, this.#numNodes, maxEvents);
+  /**
+   * Returns the result of `work`, which sees `events` at the end of the stream; afterwards the stream is as before. A moment
+   * that `work` takes is valid until it returns.
+   */
+  withEvents<T>(events: TemporalEvents, work: () => T): T {
+    const where = `${name}.withEvents`;
+    const columns = this.#inOrder(where, this.#check(where, events, this.#numNodes));
+    const [numNodes, lastSeen, nodeFeatures] = [this.#numNodes, this.#lastSeen, this.#nodeFeatures];
+    this.#store.settle(columns);
+    const { firstRow, count } = this.#take(columns, this.#received, false);
+    try {
+      return work();
+    } finally {
+      this.#adjacency.removeLast(this.#store.src, this.#store.dst, firstRow, firstRow + count);
+      this.#store.count = firstRow;
+      this.#setNodes(numNodes);
+      [this.#lastSeen, this.#nodeFeatures, this.#views] = [lastSeen, nodeFeatures, null];
+    }
+  }
+
+  /**
+   * Makes the numbers below `numNodes` nodes, the new ones without events.
+   * @param features rows of the new nodes; default zeros.
+   */
+  addNodes(numNodes: number, features?: Float32Array): void {
+    const first = this.#numNodes;
+    checkInteger(`${name}.addNodes`, 'numNodes', numNodes, first, maxEvents);
+    const width = this.#nodeFeatures?.shape[1] ?? 0;
+    if (features !== undefined && features.length !== (numNodes - first) * width)
+      throw new ShapeError(
+        expected(
+          `${name}.addNodes`,
+          `${numNodes - first} rows of ${width} numbers`,
+          'features',
+          features.length,
+        ),
+      );
     this.#setNodes(numNodes);
+    // Reading makes a copy with room for the new rows.
+    if (features !== undefined && features.length > 0) this.nodeFeatures?.array.set(features, first * width);
   }
 
   /** Releases all buffered events. */

@@ -31,6 +31,7 @@ import type {
   RankedName,
   RankOptions,
   RankQuestion,
+  ReadOptions,
   RecommendOptions,
   ScoreOptions,
 } from './predictor.js';
@@ -64,10 +65,11 @@ export abstract class BasePredictor implements Predictor {
     options: ScoreOptions = {},
   ): Promise<number | Float32Array> {
     this.#check('score');
-    checkOptionNames('score', options, { unit: true, unknown: true, newNodes: true });
+    checkOptionNames('score', options, { unit: true, unknown: true, newNodes: true, read: true });
+    this.#checkRead('score', options);
     checkChoice('score', 'unit', options.unit, ['score', 'probability']);
     checkChoice('score', 'unknown', options.unknown, ['error', 'skip']);
-    if (options.newNodes !== undefined) checkNewNodes('score', 'newNodes', options.newNodes);
+    if (options.newNodes !== undefined) checkNewNodes('score', 'newNodes.', options.newNodes);
     const edges = checkEdges('score', given);
     if (options.unit === 'probability' && !this.calibrated)
       throw new StateError(
@@ -84,7 +86,8 @@ export abstract class BasePredictor implements Predictor {
     options: RankOptions = {},
   ): Promise<RankedName[] | RankedName[][]> {
     this.#check('rank');
-    checkOptionNames('rank', options, { k: true, includeKnown: true, candidates: true });
+    checkOptionNames('rank', options, { k: true, includeKnown: true, candidates: true, read: true });
+    this.#checkRead('rank', options);
     checkChoice('rank', 'candidates', options.candidates, ['seen', 'all']);
     checkCount('rank', options);
     const found = await this.rankList(checkQuestions('rank', given), options);
@@ -112,7 +115,7 @@ export abstract class BasePredictor implements Predictor {
   ): Promise<ClassifiedName | readonly ClassifiedName[]> {
     this.#check('classify');
     if (isNewNodes(given)) {
-      checkNewNodes('classify', 'nodes', given);
+      checkNewNodes('classify', '', given);
       return this.classifyNew(given);
     }
     const found = await this.classifyList(checkNames('classify', given));
@@ -134,7 +137,10 @@ export abstract class BasePredictor implements Predictor {
     options: RecommendOptions = {},
   ): Promise<RankedName[] | RankedName[][]> {
     this.#check('recommend');
-    checkOptionNames('recommend', options, { k: true, exclude: true, relation: true, time: true });
+    checkOptionNames('recommend', options, {
+      ...({ k: true, exclude: true, relation: true, time: true, read: true } as const),
+    });
+    this.#checkRead('recommend', options);
     checkChoice('recommend', 'exclude', options.exclude, ['seen', 'none']);
     checkCount('recommend', options);
     const names = checkNames('recommend', given);
@@ -197,6 +203,18 @@ export abstract class BasePredictor implements Predictor {
 
   protected appendList(_events: readonly NamedEvent[], _options: AppendOptions): Promise<AppendResult> {
     throw this.#unsupported('append');
+  }
+
+  /** Throws unless answers can see the events that the option `read` asks for. */
+  protected checkRead(where: Ability, read: NonNullable<ReadOptions['read']>): void {
+    throw new ValueError(
+      expected(where, 'no option', 'read', read, 'Only a stream of openStream has events that wait.'),
+    );
+  }
+
+  #checkRead(where: Ability, { read }: ReadOptions): void {
+    checkChoice(where, 'read', read, ['watermark', 'latest']);
+    if (read !== undefined) this.checkRead(where, read);
   }
 
   /** Throws if the predictor has been closed, or does not answer such questions. */

@@ -1,5 +1,6 @@
 /** Checks of a predictor's arguments before any lookup: programs in plain JavaScript may pass anything. */
 import { checkInteger, expected, ValueError } from '../util/errors.js';
+import { checkOptionNames } from '../util/option-names.js';
 import type {
   Ability,
   EdgeName,
@@ -73,23 +74,28 @@ export function isNewNodes(given: Name | readonly Name[] | NewNodes): given is N
   return typeof given === 'object' && given !== null && !Array.isArray(given);
 }
 
-/** Checks the form; fields are checked with the encoding of the training data. */
-export function checkNewNodes(where: Ability, name: string, given: NewNodes): void {
-  checkObject(where, name, given, newNodeExample);
-  checkList(where, `${name}.nodes`, given.nodes, newNodeExample);
+/**
+ * Checks the form; fields are checked with the encoding of the training data.
+ *
+ * @param prefix precedes `nodes` and `edges` in messages: empty, or an option and a dot
+ */
+export function checkNewNodes(where: Ability, prefix: '' | 'newNodes.', given: NewNodes): void {
+  checkObject(where, prefix.slice(0, -1), given, newNodeExample);
+  checkOptionNames(`${where}${prefix === '' ? '' : '.newNodes'}`, given, { nodes: true, edges: true });
+  checkList(where, `${prefix}nodes`, given.nodes, newNodeExample);
   for (const [i, node] of given.nodes.entries())
-    checkObject(where, `${name}.nodes[${i}]`, node, newNodeExample);
+    checkObject(where, `${prefix}nodes[${i}]`, node, newNodeExample);
   if (given.edges === undefined) return;
-  checkList(where, `${name}.edges`, given.edges, newNodeExample);
+  checkList(where, `${prefix}edges`, given.edges, newNodeExample);
   for (const [i, edge] of given.edges.entries()) {
     if (typeof edge !== 'object' || edge === null || (Array.isArray(edge) && edge.length !== 2))
       throw new ValueError(
-        expected(where, 'an object or [source, target]', `${name}.edges[${i}]`, edge, newNodeExample),
+        expected(where, 'an object or [source, target]', `${prefix}edges[${i}]`, edge, newNodeExample),
       );
     const { source, target, relation } = newEdgeFields(edge);
-    checkName(where, `the source of ${name}.edges[${i}]`, source);
-    checkName(where, `the target of ${name}.edges[${i}]`, target);
-    if (relation !== undefined) checkName(where, `${name}.edges[${i}].relation`, relation);
+    checkName(where, `the source of ${prefix}edges[${i}]`, source);
+    checkName(where, `the target of ${prefix}edges[${i}]`, target);
+    if (relation !== undefined) checkName(where, `${prefix}edges[${i}].relation`, relation);
   }
 }
 

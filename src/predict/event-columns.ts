@@ -21,8 +21,23 @@ export class EventColumnMaker {
     this.#typesAreFeatures = config.dataset.types_as_features;
   }
 
+  /** Whether events have types. */
+  get takesTypes(): boolean {
+    return this.#typeNames !== null;
+  }
+
   /** Throws for an event that does not have the form of the stream; `path` names it. */
   check(path: string, event: EventValues): void {
+    if (!this.takesTypes && event.type != null)
+      throw new ValueError(
+        expected(
+          'append',
+          'no type',
+          `${path}.type`,
+          event.type,
+          'The events that the model was trained with have none.',
+        ),
+      );
     this.#type(path, event);
     const features = event.features ?? [];
     if (features.length !== this.#width)

@@ -8,6 +8,8 @@ import { expected, ValueError } from '../util/errors.js';
 import { BasePredictor } from './base-predictor.js';
 import { timeNumber } from './check-questions.js';
 import { EventColumnMaker } from './event-columns.js';
+import { EventTimes } from './event-times.js';
+import { unknownEventNode } from './find-name.js';
 import type {
   Ability,
   AppendOptions,
@@ -18,6 +20,7 @@ import type {
   RankedName,
   RankOptions,
   RankQuestion,
+  ReadOptions,
   RecommendOptions,
   ScoreOptions,
 } from './predictor.js';
@@ -27,6 +30,25 @@ import { BestScores } from './search/best-scores.js';
 /** Destinations that are scored at once: some tens of milliseconds of a temporal graph network. */
 const partSize = 2048;
 
+/** The advice of error messages about a stream in memory; other layers have other names for their options. */
+export interface EventAdvice {
+  readonly late: string;
+  readonly newNodes: string;
+}
+
+const libraryAdvice: EventAdvice = {
+  late: 'A stream of openStream takes late ones within its lateness.',
+  newNodes: 'A stream of openStream takes new nodes.',
+};
+
+interface AskedSource {
+  readonly source: number;
+  readonly time: number | undefined;
+  readonly k: number;
+  readonly skip?: ReadonlySet<number>;
+  readonly read: ReadOptions['read'];
+}
+
 export class EventPredictor extends BasePredictor {
   override readonly kind = 'events';
   override readonly answers: readonly Ability[] = ['score', 'rank', 'recommend', 'append'];
@@ -35,18 +57,24 @@ export class EventPredictor extends BasePredictor {
   readonly scorer: OnlineScorer;
   protected readonly columns: EventColumnMaker;
 
+  readonly #times: EventTimes;
+  readonly #advice: EventAdvice;
+
   /** The run must be finished. */
-  constructor(run: OpenedEventRun, scorer = onlineScorer(run, 'predict')) {
+  constructor(run: OpenedEventRun, scorer = onlineScorer(run, 'predict'), advice = libraryAdvice) {
     super();
     this.run = run;
     this.scorer = scorer;
     this.columns = new EventColumnMaker(run);
+    const { time, lastTime } = scorer.graph;
+    this.#times = new EventTimes(time[0] ?? lastTime, lastTime);
+    this.#advice = advice;
     this.metrics = readRunMetrics(run, run.task.headline);
   }
 
   protected override async scoreList(
     edges: readonly EdgeName[],
-    { unknown = 'error', newNodes }: ScoreOptions,
+    { unknown = 'error', newNodes, read }: ScoreOptions,
   ): Promise<Float32Array> {
     if (newNodes !== undefined)
       throw new ValueError(
@@ -58,6 +86,8 @@ export class EventPredictor extends BasePredictor {
           'A model of events knows nodes by its stream.',
         ),
       );
+    const related = edges.findIndex(({ relation }) => relation !== undefined);
+    if (related >= 0) throw noRelation('score', `edges[${related}].relation`, edges[related].relation);
     const asked = edges.filter((edge) => unknown === 'error' || this.#isKnown(edge));
     const src = asked.map(({ head }) => this.#node('head', head, 'src'));
     const dst = asked.map(({ tail }) => this.#node('tail', tail, 'dst'));
@@ -69,11 +99,9 @@ export class EventPredictor extends BasePredictor {
         'score: expected a time for all edges or for none, got some. Add the missing ones.',
       );
     // One source for all destinations is embedded once.
-    const found = this.scorer.score(
-      isOneValue(src) ? src[0] : src,
-      dst,
-      timed.length === 0 || isOneValue(times) ? times[0] : (times as number[]),
-    );
+    const source = isOneValue(src) ? src[0] : src;
+    const moment = timed.length === 0 || isOneValue(times) ? times[0] : (times as number[]);
+    const found = this.seeing(read, () => this.scorer.score(source, dst, moment));
     const scores = new Float32Array(edges.length).fill(Number.NaN);
     let at = 0;
     for (const [i, edge] of edges.entries())
@@ -81,11 +109,15 @@ export class EventPredictor extends BasePredictor {
     return scores;
   }
 
-  /** Ranks destinations; `includeKnown` and `candidates` have no effect: events repeat, and destinations are fixed. */
+  /** Ranks destinations. `includeKnown` has no effect: events repeat, so known ones are always included. */
   protected override async rankList(
     questions: readonly RankQuestion[],
-    { k = 10 }: RankOptions,
+    { k = 10, candidates, read }: RankOptions,
   ): Promise<RankedName[][]> {
+    if (candidates === 'all')
+      throw new ValueError(
+        expected('rank', "'seen'", 'candidates', candidates, 'A model of events ranks its destinations.'),
+      );
     const wrong = questions.findIndex(
       ({ head, tail, relation }) => head === undefined || tail !== undefined || relation !== undefined,
     );
@@ -98,31 +130,34 @@ export class EventPredictor extends BasePredictor {
       time: time === undefined ? undefined : timeNumber(time),
     }));
     this.refresh();
-    const found: RankedName[][] = [];
-    for (const { source, time } of asked) found.push(await this.#best(source, time, k, new Set()));
-    return found;
+    return this.asking(async () => {
+      const found: RankedName[][] = [];
+      for (const { source, time } of asked) found.push(await this.#best({ source, time, k, read }));
+      return found;
+    });
   }
 
   /** Ranks destinations; with `exclude: 'seen'` those that no event of the source has had. */
   protected override async recommendList(
     names: readonly Name[],
-    { k = 10, exclude = 'none', relation, time }: RecommendOptions,
+    { k = 10, exclude = 'none', relation, time: given, read }: RecommendOptions,
   ): Promise<RankedName[][]> {
-    if (relation !== undefined)
-      throw new ValueError(
-        expected('recommend', 'no relation', 'relation', relation, 'Events have none; leave it out.'),
-      );
+    if (relation !== undefined) throw noRelation('recommend', 'relation', relation);
     const sources = names.map((name) => this.#node('name', name, 'src'));
-    const at = time === undefined ? undefined : timeNumber(time);
+    const time = given === undefined ? undefined : timeNumber(given);
     this.refresh();
     const met = new Map(sources.map((source) => [source, new Set<number>()]));
-    if (exclude === 'seen') {
-      const { src, dst } = this.scorer.graph;
-      for (let i = 0; i < src.length; i++) met.get(src[i])?.add(dst[i]);
-    }
-    const found: RankedName[][] = [];
-    for (const source of sources) found.push(await this.#best(source, at, k, met.get(source) as Set<number>));
-    return found;
+    if (exclude === 'seen')
+      this.seeing(read, () => {
+        const { src, dst } = this.scorer.graph;
+        for (let i = 0; i < src.length; i++) met.get(src[i])?.add(dst[i]);
+      });
+    return this.asking(async () => {
+      const found: RankedName[][] = [];
+      for (const source of sources)
+        found.push(await this.#best({ source, time, k, read, skip: met.get(source) as Set<number> }));
+      return found;
+    });
   }
 
   protected override async appendList(
@@ -135,9 +170,10 @@ export class EventPredictor extends BasePredictor {
         `append: expected no options for a stream without a log, got ${option}. Open the model with openStream.`,
       );
     for (const [i, event] of events.entries()) this.columns.check(`events[${i}]`, event);
+    this.#times.check(events, this.scorer.graph.lastTime, this.#advice.late);
     this.scorer.append({
-      src: Int32Array.from(events, ({ head }) => this.#node('head', head, 'src')),
-      dst: Int32Array.from(events, ({ tail }) => this.#node('tail', tail, 'dst')),
+      src: Int32Array.from(events, ({ head }, i) => this.#appended(`events[${i}].head`, head, 'src')),
+      dst: Int32Array.from(events, ({ tail }, i) => this.#appended(`events[${i}].tail`, tail, 'dst')),
       time: Float64Array.from(events, ({ time }) => timeNumber(time)),
       ...this.columns.columns(events),
     });
@@ -149,28 +185,33 @@ export class EventPredictor extends BasePredictor {
     this.scorer.advance();
   }
 
+  /** Runs a question that takes several turns of the event loop. */
+  protected asking<T>(question: () => Promise<T>): Promise<T> {
+    return question();
+  }
+
+  /** Returns the result of `work`, which sees the events that the option `read` asks for. */
+  protected seeing<T>(_read: ReadOptions['read'], work: () => T): T {
+    return work();
+  }
+
   protected override release(): Promise<void> {
     return this.run.close();
   }
 
   /**
-   * Returns the `count` destinations of the stream with the highest scores that are not in `skip`. Many destinations are scored
+   * Returns the `k` destinations of the stream with the highest scores that are not in `skip`. Many destinations are scored
    * in parts, between which the program does other work.
    */
-  async #best(
-    source: number,
-    time: number | undefined,
-    count: number,
-    skip: ReadonlySet<number>,
-  ): Promise<RankedName[]> {
+  async #best({ source, time, k, read, skip = new Set() }: AskedSource): Promise<RankedName[]> {
     const { dstPool, nodes } = this.run.stream.data;
     const exclude = new Set<number>();
     if (skip.size > 0) for (const [i, node] of dstPool.entries()) if (skip.has(node)) exclude.add(i);
-    const best = new BestScores([{ count, exclude }]);
+    const best = new BestScores([{ count: k, exclude }]);
     for (let first = 0; first < dstPool.length; first += partSize) {
       if (first > 0) await nextTurn();
       const part = dstPool.subarray(first, first + partSize);
-      const scores = this.scorer.score([source], part, time);
+      const scores = this.seeing(read, () => this.scorer.score([source], part, time));
       const places = { first, count: part.length, ids: null, isGathered: false };
       best.offer({ scores, rowStride: 1, queryStride: 1 }, places);
     }
@@ -187,13 +228,23 @@ export class EventPredictor extends BasePredictor {
     const nodes: EventNodes = this.run.stream.data.nodes;
     const id = nodes.idOf(String(raw), side);
     if (id !== undefined) return id;
-    const what = `a ${side === 'src' ? 'source' : 'destination'} by its name in the stream's file`;
-    throw new ValueError(expected('predict', what, field, raw, `The model knows ${nodes.size} nodes.`), {
-      name: String(raw),
-    });
+    throw unknownEventNode(nodes, { where: 'predict', field, raw: String(raw), side });
+  }
+
+  /** Returns the node of an event that is appended. */
+  #appended(field: string, raw: Name, side: EventSide): number {
+    const nodes: EventNodes = this.run.stream.data.nodes;
+    const id = nodes.idOf(String(raw), side);
+    if (id !== undefined) return id;
+    const advice = this.#advice.newNodes;
+    throw unknownEventNode(nodes, { where: 'append', field, raw: String(raw), side, advice });
   }
 }
 
 function isOneValue<T>(values: readonly T[]): boolean {
   return values.length > 0 && values.every((value) => value === values[0]);
+}
+
+function noRelation(where: string, name: string, relation: unknown): ValueError {
+  return new ValueError(expected(where, 'no relation', name, relation, 'Events have none; leave it out.'));
 }

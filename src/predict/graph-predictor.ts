@@ -95,7 +95,8 @@ export class GraphPredictor extends BasePredictor {
     edges: readonly EdgeName[],
     { unit, unknown = 'error', newNodes }: ScoreOptions,
   ): Promise<Float32Array> {
-    const added = newNodes === undefined ? null : await this.#encode('score', 'newNodes', newNodes);
+    checkTimeless('score', 'edges', edges);
+    const added = newNodes === undefined ? null : await this.#encode('score', 'newNodes.', newNodes);
     const names = added?.names ?? this.#names.nodes;
     const scores = new Float32Array(edges.length).fill(Number.NaN);
     const known = Array.from(edges.keys()).filter(
@@ -116,6 +117,7 @@ export class GraphPredictor extends BasePredictor {
     questions: readonly RankQuestion[],
     options: RankOptions,
   ): Promise<RankedName[][]> {
+    checkTimeless('rank', 'questions', questions);
     return this.#rank(
       questions.map((question) => this.#ask(question)),
       options,
@@ -126,10 +128,7 @@ export class GraphPredictor extends BasePredictor {
     names: readonly Name[],
     { k = 10, exclude = 'seen', relation, time }: RecommendOptions,
   ): Promise<RankedName[][]> {
-    if (time !== undefined)
-      throw new ValueError(
-        expected('recommend', 'no time', 'time', time, 'Edges of a graph have none; leave it out.'),
-      );
+    if (time !== undefined) throw noTime('recommend', 'time', time);
     const by = this.#relation(relation);
     return this.#rank(
       names.map((name) => ({ node: this.#node('name', name, 'src'), relation: by, want: 'tail' })),
@@ -196,7 +195,7 @@ export class GraphPredictor extends BasePredictor {
   }
 
   protected override async classifyNew(given: NewNodes): Promise<ClassifiedName[]> {
-    const { rows, width, added } = await this.#encode('classify', 'nodes', given);
+    const { rows, width, added } = await this.#encode('classify', '', given);
     return scope(() => this.#classified(added, fromTypedArray(rows, [added.length, width])));
   }
 
@@ -232,9 +231,9 @@ export class GraphPredictor extends BasePredictor {
     return this.run.close();
   }
 
-  #encode(where: 'score' | 'classify', option: string, given: NewNodes): Promise<EncodedNewNodes> {
+  #encode(where: 'score' | 'classify', prefix: string, given: NewNodes): Promise<EncodedNewNodes> {
     const relationOf = (raw: Name | undefined): number | null => this.#relation(raw);
-    return readAndEncode(this.run, given, { where, option, names: this.#names.nodes, relationOf });
+    return readAndEncode(this.run, given, { where, prefix, names: this.#names.nodes, relationOf });
   }
 
   #node(field: string, raw: Name, side?: 'src' | 'dst', names: NameTable = this.#names.nodes): number {
@@ -296,4 +295,14 @@ export class GraphPredictor extends BasePredictor {
       return new Set(ids.subarray(offsets[i], offsets[i + 1]));
     });
   }
+}
+
+/** Throws if an edge has a time, which would be ignored. */
+function checkTimeless(where: string, list: string, edges: readonly RankQuestion[]): void {
+  const timed = edges.findIndex(({ time }) => time !== undefined);
+  if (timed >= 0) throw noTime(where, `${list}[${timed}].time`, edges[timed].time);
+}
+
+function noTime(where: string, name: string, time: unknown): ValueError {
+  return new ValueError(expected(where, 'no time', name, time, 'Edges of a graph have none; leave it out.'));
 }

@@ -38,6 +38,7 @@ export type {
   RankedName,
   RankOptions,
   RankQuestion,
+  ReadOptions,
   RecommendOptions,
   ScoreOptions,
 } from './predictor.js';

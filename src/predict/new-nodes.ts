@@ -8,6 +8,7 @@ import { ExtendedNames, type NewNodeColumns } from '../data/prepare/new-nodes.js
 import { isFiniteNumber, type NodeEncoding } from '../data/prepare/node-encoding.js';
 import type { OpenedGraphRun } from '../train/index.js';
 import { expected, ValueError } from '../util/errors.js';
+import { nearest } from '../util/nearest.js';
 import { newEdgeFields } from './check-questions.js';
 import { encodeNewNodes, newNodeFeatures } from './encode-new-nodes.js';
 import { fieldText } from './fit/csv-table.js';
@@ -25,8 +26,8 @@ export interface EncodedNewNodes extends NodeRows {
 
 export interface NewNodeContext {
   readonly where: Ability;
-  /** The argument with the new nodes. */
-  readonly option: string;
+  /** Precedes `nodes` and `edges` in messages: empty, or the option with the new nodes and a dot. */
+  readonly prefix: string;
   readonly names: NameTable;
   /** Returns the number of an edge's relation; null if edges have none. */
   readonly relationOf: (raw: Name | undefined) => number | null;
@@ -37,9 +38,10 @@ export async function readAndEncode(
   { nodes, edges = [] }: NewNodes,
   context: NewNodeContext,
 ): Promise<EncodedNewNodes> {
-  const { where, option, names: known } = context;
-  const width = newNodeFeatures(run, { command: where, option });
+  const { where, prefix, names: known } = context;
+  const width = newNodeFeatures(run, { command: where, option: `${prefix}nodes` });
   const encoding = await run.dataset.nodeEncoding();
+  checkFields(nodes, encoding, context);
   const added = readNames(nodes, encoding, context);
   const names = new ExtendedNames(known, added, where);
   const ends = edges.flatMap((edge, i) => {
@@ -49,7 +51,7 @@ export async function readAndEncode(
       const id = names.idOf(String(raw), side);
       if (id !== undefined) return id;
       const what = 'a node of the graph or a new one';
-      throw new ValueError(expected(where, what, `${option}.edges[${i}]`, raw));
+      throw new ValueError(expected(where, what, `${prefix}edges[${i}]`, raw));
     };
     const [src, dst] = [endOf(source, 'src'), endOf(target, 'dst')];
     return kind === null ? [src, dst] : [src, kind, dst];
@@ -83,16 +85,45 @@ export async function rowsWithNew(
   return { rows, width };
 }
 
+/** Throws for a field that would be ignored, and for a node without one of the columns. */
+function checkFields(
+  nodes: readonly object[],
+  encoding: NodeEncoding | null,
+  { where, prefix }: NewNodeContext,
+): void {
+  const id = encoding?.id ?? 'id';
+  const columns = encoding?.columns.map(({ name }) => name) ?? ['features'];
+  const known = new Set([id, ...columns]);
+  for (const [i, node] of nodes.entries()) {
+    const fields = node as Readonly<Record<string, unknown>>;
+    const path = `${prefix}nodes[${i}]`;
+    for (const [field, value] of Object.entries(fields)) {
+      // A row of the training table may be passed as it is, without its class.
+      if (known.has(field) || value === undefined || (field === encoding?.label && value === null)) continue;
+      const near = nearest(field.slice(0, 100), [...known]);
+      const hint = near === undefined ? 'Leave it out.' : `Did you mean ${near}?`;
+      throw new ValueError(
+        `${where}: expected the fields ${[...known].join(', ')} for ${path}, got ${JSON.stringify(field.slice(0, 100))} as well. ${hint}`,
+      );
+    }
+    const absent = columns.filter((name) => !Object.hasOwn(fields, name) || fields[name] === undefined);
+    if (encoding !== null && absent.length > 0)
+      throw new ValueError(
+        `${where}: expected the fields ${[...known].join(', ')} for ${path}, got none for ${absent.join(', ')}. Write null for a value that is unknown.`,
+      );
+  }
+}
+
 /** Returns the names of new nodes; throws for names of the graph and for those that occur twice. */
 function readNames(
   nodes: readonly object[],
   encoding: NodeEncoding | null,
-  { where, option, names }: NewNodeContext,
+  { where, prefix, names }: NewNodeContext,
 ): string[] {
   const field = encoding?.id ?? 'id';
   const seen = new Set<string>();
   for (const [i, node] of nodes.entries()) {
-    const path = `${option}.nodes[${i}].${field}`;
+    const path = `${prefix}nodes[${i}].${field}`;
     const raw = nameText(where, path, (node as Record<string, unknown>)[field]);
     const name = typedNameOf(raw, names, encoding);
     if (names.idOf(name) !== undefined)
@@ -111,23 +142,18 @@ function typedNameOf(raw: string, names: NameTable, encoding: NodeEncoding | nul
   return type === null ? raw : typedName(type, raw);
 }
 
-/** Encodes fields as the node table of the graph was encoded; a field that a node lacks is a missing value. */
+/** Encodes fields as the node table of the graph was encoded; null is a missing value. */
 function encodedFeatures(
   nodes: readonly object[],
   encoding: NodeEncoding,
   width: number,
-  { where, option }: NewNodeContext,
+  { where, prefix }: NewNodeContext,
 ): Float32Array {
-  const absent = encoding.columns.filter(({ name }) => !nodes.some((node) => Object.hasOwn(node, name)));
-  if (nodes.length > 0 && absent.length > 0)
-    throw new ValueError(
-      `${where}: expected the fields of the training data for ${option}.nodes, got none for ${absent.map(({ name }) => name).join(', ')}. Write null for a value that is unknown.`,
-    );
   const features = new Float32Array(nodes.length * width);
   for (const [i, node] of nodes.entries()) {
     const cells = encoding.columns.map(({ name }) => fieldText((node as Record<string, unknown>)[name]));
     encoding.encode(cells, features, i * width, (column, what, got) => {
-      throw new ValueError(expected(where, what, `${option}.nodes[${i}].${column}`, got));
+      throw new ValueError(expected(where, what, `${prefix}nodes[${i}].${column}`, got));
     });
   }
   return features;
@@ -137,7 +163,7 @@ function encodedFeatures(
 function plainFeatures(
   nodes: readonly object[],
   width: number,
-  { where, option }: NewNodeContext,
+  { where, prefix }: NewNodeContext,
 ): Float32Array {
   const features = new Float32Array(nodes.length * width);
   for (const [i, node] of nodes.entries()) {
@@ -146,7 +172,7 @@ function plainFeatures(
       Array.isArray(given) || ArrayBuffer.isView(given) ? Array.from(given as []) : [];
     if (values.length !== width || !values.every((x) => typeof x === 'number' && isFiniteNumber(x)))
       throw new ValueError(
-        expected(where, `${width} finite numbers`, `${option}.nodes[${i}].features`, given),
+        expected(where, `${width} finite numbers`, `${prefix}nodes[${i}].features`, given),
       );
     features.set(values as number[], i * width);
   }

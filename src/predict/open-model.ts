@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type OpenedRun, type OpenRunOptions, openRun } from '../train/index.js';
-import { EventPredictor } from './event-predictor.js';
+import { type EventAdvice, EventPredictor } from './event-predictor.js';
 import { GraphPredictor } from './graph-predictor.js';
 import type { Predictor } from './predictor.js';
 
@@ -30,9 +30,11 @@ function isFitDirectory(path: string): boolean {
 }
 
 /** Returns the predictor of an open run; closing it closes the run, and so does a failure. */
-export async function openPredictor(run: OpenedRun): Promise<Predictor> {
+export async function openPredictor(run: OpenedRun, advice?: EventAdvice): Promise<Predictor> {
   try {
-    return run.kind === 'events' ? new EventPredictor(run) : await GraphPredictor.open(run);
+    return run.kind === 'events'
+      ? new EventPredictor(run, undefined, advice)
+      : await GraphPredictor.open(run);
   } catch (error) {
     await run.close();
     throw error;

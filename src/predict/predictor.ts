@@ -28,7 +28,16 @@ export interface RankQuestion {
   readonly time?: number | Date;
 }
 
-export interface ScoreOptions {
+/** Which events of a stream that lasts an answer sees. */
+export interface ReadOptions {
+  /**
+   * `watermark` (default): released events. `latest`: also those that wait for the watermark, as if they were released now.
+   * Only for a stream of `openStream`.
+   */
+  readonly read?: 'watermark' | 'latest';
+}
+
+export interface ScoreOptions extends ReadOptions {
   /** `score` (default): as the model compares edges. `probability`: between 0 and 1, from a calibrated model. */
   readonly unit?: 'score' | 'probability';
   /** The effect of an unknown name: `error` (default), or `skip`: the score of its edge is NaN. */
@@ -37,7 +46,7 @@ export interface ScoreOptions {
   readonly newNodes?: NewNodes;
 }
 
-export interface RankOptions {
+export interface RankOptions extends ReadOptions {
   /** Maximum number of answers (default 10). */
   readonly k?: number;
   /** Include edges of the graph, marked as `known` (default false). */
@@ -54,7 +63,7 @@ export interface NeighborOptions {
   readonly k?: number;
 }
 
-export interface RecommendOptions {
+export interface RecommendOptions extends ReadOptions {
   /** Maximum number of answers (default 10). */
   readonly k?: number;
   /**
@@ -87,7 +96,7 @@ export interface ClassifiedName {
 
 /** Nodes that were not in the training graph, in the form that `fitNodes` takes. */
 export interface NewNodes {
-  /** Name and fields of each node, with the names of the training data. Without a node table: `id` and `features`. */
+  /** Name and all fields of each node, with the names of the training data; null is a missing value. Without a node table: `id` and `features`. */
   readonly nodes: readonly object[];
   /** Their edges, to the graph and to each other. */
   readonly edges?: readonly NewEdge[];

@@ -4,8 +4,9 @@
  */
 import { OpenAPIHono } from '@hono/zod-openapi';
 import { eventRoutes } from './event-routes.js';
-import { guard } from './guard.js';
-import { fromPredictor, HttpError } from './http-error.js';
+import { guard, isHealth } from './guard.js';
+import { fromPredictor, HttpError, internalError, stillOpening } from './http-error.js';
+import { inferenceRoutes } from './inference-routes.js';
 import { infoRoutes } from './info-routes.js';
 import type { ServeLimits } from './limits.js';
 import { modelRoutes } from './model-routes.js';
@@ -21,6 +22,8 @@ export interface ServerState {
   readonly metrics: ServerMetrics;
   readonly budget: BodyBudget;
   readonly version: string;
+  /** Whether models are still being opened. */
+  isOpening: boolean;
   /** Whether the server takes no more requests. */
   isStopping: boolean;
   inFlight: number;
@@ -51,7 +54,7 @@ export function serverApp(options: AppOptions): OpenAPIHono<ServerEnv> {
   app.onError((error, context) => {
     const known = fromPredictor(error);
     if (known === undefined) options.onError?.(error);
-    const { status, headers, body } = known ?? new HttpError(500, 'internal', 'internal error');
+    const { status, headers, body } = known ?? internalError();
     for (const [name, value] of Object.entries(headers)) context.header(name, value);
     if (state.isStopping) context.header('connection', 'close');
     return context.json(body, status as 400);
@@ -76,18 +79,24 @@ export function serverApp(options: AppOptions): OpenAPIHono<ServerEnv> {
   });
   app.use(guard({ hosts, token, corsOrigins }));
   app.use(limitRequests(state));
-  addRoutes(app, [...infoRoutes(state, () => app), ...modelRoutes(state), ...eventRoutes(state)]);
+  addRoutes(app, [
+    ...infoRoutes(state, () => app),
+    ...modelRoutes(state),
+    ...eventRoutes(state),
+    ...inferenceRoutes(state),
+  ]);
   return app;
 }
 
 /** Bounds the requests in flight. Health and metrics are answered in any case. */
 function limitRequests(state: ServerState) {
   return async ({ req }: { req: { path: string } }, next: () => Promise<void>): Promise<void> => {
-    if (req.path.startsWith('/health') || req.path === '/metrics') return next();
+    if (isHealth(req.path) || req.path === '/metrics') return next();
     if (state.isStopping)
       throw new HttpError(503, 'stopping', 'expected a running server, got one that stops. Ask another.', {
         headers: { 'retry-after': '5' },
       });
+    if (state.isOpening) throw stillOpening();
     if (state.inFlight >= state.limits.maxInFlight)
       throw new HttpError(
         503,

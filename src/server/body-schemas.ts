@@ -37,11 +37,15 @@ export function choice<const T extends readonly [string, ...string[]]>(words: T)
   return z.enum(words, { error: words.join(' or ') });
 }
 
-const nameError = 'a name: text of 1 to 1000 characters or a number';
+const nameError = 'a name: text of 1 to 1000 characters, or an integer up to 2^53 - 1';
 
+/** Larger integers have been rounded when JSON was parsed, so that different names would become one. */
 export const name = z
   .union(
-    [z.string({ error: nameError }).min(1, { error: nameError }).max(1000, { error: nameError }), z.number()],
+    [
+      z.string({ error: nameError }).min(1, { error: nameError }).max(1000, { error: nameError }),
+      z.int({ error: nameError }),
+    ],
     {
       error: nameError,
     },
@@ -88,6 +92,12 @@ export const event = object({
   type: z.string({ error: 'the name of a type' }).max(1000, { error: 'the name of a type' }).optional(),
   features: list(number, 'numbers', 4096, 0).optional(),
 }).openapi('Event');
+
+export const streamNode = object({
+  name,
+  side: choice(['head', 'tail']).optional().openapi({ description: 'A tail can be recommended from now on' }),
+  features: list(number, 'numbers', 65_536, 0).optional(),
+}).openapi('StreamNode');
 
 const cellError = 'text, a number, true, false, null or a list of numbers';
 

@@ -3,14 +3,15 @@ import type { DurableStream } from '../predict/index.js';
 import type { LiveStream, QuarantineAccess } from './live-stream.js';
 
 export class DurableLiveStream implements LiveStream {
-  readonly isDurable = true;
   readonly quarantine: QuarantineAccess;
   readonly append: LiveStream['append'];
+  readonly addNodes: NonNullable<LiveStream['addNodes']>;
   readonly #stream: DurableStream;
 
   constructor(stream: DurableStream) {
     this.#stream = stream;
     this.append = (events, options) => stream.append(events, options);
+    this.addNodes = (nodes) => stream.addNodes(nodes);
     this.quarantine = {
       list: () => stream.quarantine(),
       release: (keys) => stream.releaseQuarantined(keys),
@@ -20,6 +21,10 @@ export class DurableLiveStream implements LiveStream {
 
   get version(): number {
     return this.#stream.version;
+  }
+
+  get failure(): string | null {
+    return this.#stream.failure;
   }
 
   async settle(): Promise<void> {}

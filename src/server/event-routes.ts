@@ -1,8 +1,8 @@
-/** Routes of event streams: `POST /events`, `GET /status` and the quarantine, and the same below `/models/{name}`. */
+/** Routes of event streams: `POST /events`, `POST /nodes`, `GET /status` and the quarantine, and the same below `/models/{name}`. */
 import { z } from '@hono/zod-openapi';
-import type { StreamEvent } from '../predict/index.js';
+import type { StreamEvent, StreamNode } from '../predict/index.js';
 import type { ServerState } from './app.js';
-import { event, eventId, list, object, toTime } from './body-schemas.js';
+import { event, eventId, list, object, streamNode, toTime } from './body-schemas.js';
 import { HttpError, invalid } from './http-error.js';
 import { findModel } from './info-routes.js';
 import type { LiveStream, QuarantineAccess } from './live-stream.js';
@@ -15,7 +15,12 @@ const appended = z
     description: 'One outcome per event: accepted, waiting, duplicate, late or quarantined',
   });
 
+const added = z.object({ newNodes: z.int() }).openapi('AddedNodes');
+
 const example = { events: [{ id: 'e-1', head: 'u3', tail: 'u7', time: 1700020000 }] };
+
+/** A route that is described if a model uses it. */
+type StreamRoute = Route & { readonly isUsed: boolean };
 
 export function eventRoutes(state: ServerState): Route[] {
   const streams = state.models.flatMap(({ stream }) => (stream === null ? [] : [stream]));
@@ -34,7 +39,7 @@ export function eventRoutes(state: ServerState): Route[] {
     context.set('model', model.name);
     return context.json(read(streamOf(model.stream, model.name), model.name));
   };
-  const routes: (Route & { readonly isUsed: boolean })[] = [
+  const routes: StreamRoute[] = [
     {
       ...{ method: 'post', path: '/events', tag: 'streams', summary: 'Append events to the stream' },
       ...{ body: events, answer: appended, example, isUsed: streams.length > 0 },
@@ -43,6 +48,7 @@ export function eventRoutes(state: ServerState): Route[] {
           append(context, streamOf(model.stream, model.name), body.events),
         ),
     },
+    nodeRoute(state, hasQuarantine),
     {
       ...{ method: 'get', path: '/status', tag: 'streams', summary: 'Numbers of the stream', answer: done },
       isUsed: streams.length > 0,
@@ -84,6 +90,24 @@ export function eventRoutes(state: ServerState): Route[] {
     { ...route, isHidden: !isUsed || state.models.length > 1 },
     { ...route, path: `/models/{name}${route.path}`, isHidden: !isUsed },
   ]);
+}
+
+function nodeRoute(state: ServerState, isUsed: boolean): StreamRoute {
+  const body = object({ nodes: list(streamNode, 'nodes', state.limits.maxEvents) });
+  return {
+    ...{ method: 'post', path: '/nodes', tag: 'streams', summary: 'Add nodes before their first event' },
+    ...{ body, answer: added, example: { nodes: [{ name: 'u9', side: 'head' }] }, isUsed },
+    handle: (context) =>
+      answerBody(state, context, body, (model, { nodes }) => {
+        const { addNodes } = streamOf(model.stream, model.name);
+        if (addNodes !== null) return addNodes(nodes as StreamNode[]);
+        throw new HttpError(
+          409,
+          'unsupported',
+          `nodes: expected a stream with --state, got ${model.name} without.`,
+        );
+      }),
+  };
 }
 
 async function append(

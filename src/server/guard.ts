@@ -17,7 +17,7 @@ export interface GuardOptions {
 }
 
 /** Paths that need no token: they reveal nothing but that the server runs. */
-const isOpen = (path: string): boolean => path === '/health' || path.startsWith('/health/');
+export const isHealth = (path: string): boolean => path === '/health' || /^(\/v2)?\/health\//.test(path);
 
 export function guard({ hosts, token, corsOrigins }: GuardOptions): MiddlewareHandler {
   const wanted = token === null ? null : digest(token);
@@ -42,7 +42,7 @@ export function guard({ hosts, token, corsOrigins }: GuardOptions): MiddlewareHa
         return context.body(null, 204);
       }
     }
-    if (wanted !== null && !isOpen(context.req.path)) checkToken(context, wanted);
+    if (wanted !== null && !isHealth(context.req.path)) checkToken(context, wanted);
     return next();
   };
 }

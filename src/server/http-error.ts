@@ -20,6 +20,7 @@ export type ErrorCode =
   | 'unsupported_media_type'
   | 'too_many_events'
   | 'busy'
+  | 'opening'
   | 'stopping'
   | 'internal';
 
@@ -60,6 +61,15 @@ export class HttpError extends Error {
     return suggestions === undefined ? { error, code } : { error, code, suggestions };
   }
 }
+
+/** Returns the answer for a defect; its details stay in the server. */
+export const internalError = (): HttpError => new HttpError(500, 'internal', 'internal error');
+
+/** Returns the answer while models are being opened. */
+export const stillOpening = (): HttpError =>
+  new HttpError(503, 'opening', 'expected open models, got some that are still being opened. Try again.', {
+    headers: { 'retry-after': '5' },
+  });
 
 /** Returns an error of status 400 about the part of a body at `at`. */
 export function invalid(at: string, what: string, got: string): HttpError {

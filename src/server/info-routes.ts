@@ -1,7 +1,7 @@
 /** Routes about the server: index, health, metrics, models and the description of all routes. */
 import { type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { ServerState } from './app.js';
-import { HttpError } from './http-error.js';
+import { HttpError, stillOpening } from './http-error.js';
 import type { Route, ServerEnv } from './routes.js';
 
 const status = z.object({ status: z.string() }).openapi('Status');
@@ -45,15 +45,7 @@ export function infoRoutes(state: ServerState, app: () => OpenAPIHono<ServerEnv>
     route({
       ...{ path: '/health/ready', tag: 'server', summary: 'Whether the models are open', answer: status },
       handle: (context) => {
-        if (state.isStopping)
-          throw new HttpError(503, 'stopping', 'expected a running server, got one that stops.');
-        const stopped = state.models.find(({ stream }) => (stream?.status().failure ?? null) !== null);
-        if (stopped !== undefined)
-          throw new HttpError(
-            503,
-            'internal',
-            `expected streams that work, got ${stopped.name}, which has stopped.`,
-          );
+        checkReady(state, state.models);
         return context.json({ status: 'ready' });
       },
     }),
@@ -80,6 +72,19 @@ export function infoRoutes(state: ServerState, app: () => OpenAPIHono<ServerEnv>
       handle: (context) => context.json(findModel(state, context.req.param('name')).description),
     }),
   ];
+}
+
+/** Throws unless the server takes requests, its models are open and the streams of the models work. */
+export function checkReady({ isOpening, isStopping }: ServerState, models: ServerState['models']): void {
+  if (isStopping) throw new HttpError(503, 'stopping', 'expected a running server, got one that stops.');
+  if (isOpening) throw stillOpening();
+  const stopped = models.find(({ stream }) => (stream?.failure ?? null) !== null);
+  if (stopped !== undefined)
+    throw new HttpError(
+      503,
+      'internal',
+      `expected streams that work, got ${stopped.name}, which has stopped.`,
+    );
 }
 
 function index(state: ServerState, app: OpenAPIHono<ServerEnv>) {

@@ -1,22 +1,24 @@
 /** The server's view of a stream of events, whether it lasts or is lost when the process ends. */
-import type { StreamEvent } from '../predict/index.js';
+import type { StreamEvent, StreamNode } from '../predict/index.js';
 
 export interface LiveStream {
-  /** Whether accepted events survive the end of the process. */
-  readonly isDurable: boolean;
   /** Appends all events or, if one is invalid, none. A request with a known id changes nothing. */
   append(
     events: readonly StreamEvent[],
     options: { readonly requestId?: string },
   ): Promise<{ readonly outcomes: readonly string[]; readonly newNodes: number }>;
+  /** Adds nodes before an event brings them; null: a stream whose nodes are fixed. */
+  readonly addNodes: ((nodes: readonly StreamNode[]) => Promise<{ readonly newNodes: number }>) | null;
   /** Events that answers see, counted since the stream was created; grows only. */
   readonly version: number;
   /** Applies waiting events to the model as far as answers need it, without holding up other requests. */
   settle(): Promise<void>;
   /** Resolves when every event that was appended before is part of the answers. */
   settleAll(): Promise<void>;
-  /** Counters and gauges; `failure` is the reason why the stream has stopped. */
-  status(): Readonly<Record<string, unknown>> & { readonly failure?: string | null };
+  /** Why the stream has stopped; null while it works. */
+  readonly failure: string | null;
+  /** Counters and gauges. It sorts latencies: ask `failure` where that is enough. */
+  status(): Readonly<Record<string, unknown>>;
   /** Null: a stream without quarantine. */
   readonly quarantine: QuarantineAccess | null;
   close(): Promise<void>;

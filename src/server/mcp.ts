@@ -6,6 +6,7 @@ import { z } from '@hono/zod-openapi';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { SkeinError, StateError } from '../util/errors.js';
 import { nearest } from '../util/nearest.js';
+import { runAll } from '../util/run-all.js';
 import { checkBody } from './check-body.js';
 import { fromPredictor } from './http-error.js';
 import { resolveLimits } from './limits.js';
@@ -46,8 +47,11 @@ export async function serveMcp(
 ): Promise<{ readonly closed: Promise<void>; close(): Promise<void> }> {
   const { Server, StdioServerTransport, ListToolsRequestSchema, CallToolRequestSchema } = await loadSdk();
   const models: ServedModel[] = [];
-  const closeModels = async (): Promise<void> => {
-    for (const model of models.splice(0)) await model.close();
+  let closing: Promise<void> | null = null;
+  // Transports may report their end twice; both wait for the same close.
+  const closeModels = (): Promise<void> => {
+    closing ??= runAll(models.map((model) => () => model.close()));
+    return closing;
   };
   try {
     for (const source of options.models) models.push(await ServedModel.open(source));

@@ -3,10 +3,8 @@
  * between which requests are answered. Ids of events and requests are remembered, so that a repeated request changes nothing.
  */
 import { setImmediate } from 'node:timers/promises';
-import { timeNumber } from '../predict/check-questions.js';
 import type { EventPredictor } from '../predict/event-predictor.js';
 import type { StreamEvent } from '../predict/index.js';
-import { ValueError } from '../util/errors.js';
 import { HttpError } from './http-error.js';
 import type { LiveStream } from './live-stream.js';
 
@@ -14,7 +12,6 @@ import type { LiveStream } from './live-stream.js';
 const batchSize = 200;
 /** Ids that are remembered. */
 const maxIds = 1_000_000;
-const month = 30 * 86_400;
 
 export interface MemoryStreamOptions {
   /** Events that may wait for the model; beyond, requests are answered with status 429. Default 20,000. */
@@ -26,15 +23,15 @@ export interface MemoryStreamOptions {
 type Answer = Awaited<ReturnType<LiveStream['append']>>;
 
 export class MemoryStream implements LiveStream {
-  readonly isDurable = false;
+  /** A model that fails answers the next question with its error; nothing stops. */
+  readonly failure = null;
   readonly quarantine = null;
+  readonly addNodes = null;
   readonly #predictor: EventPredictor;
   readonly #maxWaiting: number;
   readonly #onError: (error: unknown) => void;
   readonly #eventIds = new Set<string>();
   readonly #requests = new Map<string, Answer>();
-  /** The longest plausible jump ahead: a month, or as long as the stream was when it was opened. */
-  readonly #maxJump: number;
   #pump: Promise<void> | null = null;
   #isClosed = false;
 
@@ -45,8 +42,6 @@ export class MemoryStream implements LiveStream {
     this.#predictor = predictor;
     this.#maxWaiting = maxWaiting;
     this.#onError = onError;
-    const { time, numEvents, lastTime } = predictor.scorer.graph;
-    this.#maxJump = Math.max(month, numEvents > 0 ? lastTime - time[0] : 0);
   }
 
   async append(
@@ -71,7 +66,6 @@ export class MemoryStream implements LiveStream {
       return isRepeated;
     });
     const fresh = events.filter((_, i) => !isKnown[i]).map(({ id: _, ...event }) => event);
-    this.#checkTimes(fresh);
     if (fresh.length > 0) await this.#predictor.append(fresh);
     for (const id of ids) remember(this.#eventIds, id);
     const answer: Answer = {
@@ -82,17 +76,6 @@ export class MemoryStream implements LiveStream {
     // Failures reach the next question.
     this.settle().catch(this.#onError);
     return answer;
-  }
-
-  /** An event from the far future would make every later one late. */
-  #checkTimes(events: readonly Omit<StreamEvent, 'id'>[]): void {
-    const { lastTime } = this.#predictor.scorer.graph;
-    const most = Math.max(Number.isFinite(lastTime) ? lastTime : 0, Date.now() / 1000) + this.#maxJump;
-    const wrong = events.findIndex(({ time }) => timeNumber(time) > most);
-    if (wrong >= 0)
-      throw new ValueError(
-        `append: expected a time of at most ${most} for events[${wrong}].time, got ${timeNumber(events[wrong].time)}. With --state such events are set apart instead.`,
-      );
   }
 
   #keep(requestId: string, answer: Answer): void {

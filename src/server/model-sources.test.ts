@@ -39,7 +39,9 @@ test.each([
   ['an unfinished run', 'unfinished', /got .*unfinished, whose training has not finished\. Resume it/],
 ])('%s gets one sentence', (_name, path, message) => {
   expect(() => parseRunPaths('serve', [join(folder, path)])).toThrow(
-    new RegExp(`^serve: expected the directory of a finished run, ${message.source}[^\\n]*$`),
+    new RegExp(
+      `^serve: expected the directory of a finished run or a packed model \\(\\.tgz\\), ${message.source}[^\\n]*$`,
+    ),
   );
 });
 

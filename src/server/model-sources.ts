@@ -47,7 +47,9 @@ function parseRunPath(command: string, text: string): RunPath {
 /** Throws one sentence for a path that is certainly not a finished run. */
 function checkRunPath(command: string, path: string): void {
   const wrong = (what: string, advice: string): StateError =>
-    new StateError(`${command}: expected the directory of a finished run, got ${what}. ${advice}`);
+    new StateError(
+      `${command}: expected the directory of a finished run or a packed model (.tgz), got ${what}. ${advice}`,
+    );
   const found = statSync(path, { throwIfNoEntry: false });
   const train = `Train first ("${invocation()} train"), and pass the directory that training prints as "Saved in".`;
   if (found === undefined) throw wrong(`${path}, which does not exist`, train);

@@ -1,5 +1,5 @@
 /** Opens runs for serving. */
-import { EventPredictor } from '../predict/event-predictor.js';
+import { type EventAdvice, EventPredictor } from '../predict/event-predictor.js';
 import { openStream, type StreamOptions } from '../predict/index.js';
 import { openPredictor, runPath } from '../predict/open-model.js';
 import { openRun } from '../train/index.js';
@@ -18,6 +18,11 @@ export interface ModelSourceOptions {
   readonly onError?: (error: unknown) => void;
 }
 
+const advice: EventAdvice = {
+  late: 'skein serve with --state and --lateness takes late ones.',
+  newNodes: 'skein serve with --state and --new-nodes allow takes new nodes.',
+};
+
 export function modelSource({ name, path }: RunPath, options: ModelSourceOptions): ModelSource {
   const { command, plugins = [], stream: durable, onWarning, onError } = options;
   return {
@@ -32,7 +37,7 @@ export function modelSource({ name, path }: RunPath, options: ModelSourceOptions
         const stream = await openStream(run, { ...notices, ...durable });
         return { predictor: stream, stream: new DurableLiveStream(stream) };
       }
-      const predictor = await openPredictor(run);
+      const predictor = await openPredictor(run, advice);
       const stream =
         predictor instanceof EventPredictor
           ? new MemoryStream(predictor, onError === undefined ? {} : { onError })

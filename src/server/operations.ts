@@ -91,8 +91,15 @@ function score(limits: ServeLimits): Operation {
       const used = defined<ScoreOptions>(options);
       if (used.newNodes !== undefined)
         return { scores: Array.from(await session.whole('score', (model) => model.score(edges, used))) };
-      // An event model takes a time for all edges of a call or for none.
-      const timed = edges.every((one) => one.time !== undefined);
+      // An event model takes a time for all edges of a call or for none; a slice does not know the others of its request.
+      const timed = edges[0].time !== undefined;
+      const isMixed = edges.some(({ time }) => (time !== undefined) !== timed);
+      if (isMixed && session.predictor.kind === 'events')
+        throw new HttpError(
+          400,
+          'invalid',
+          'edges: expected a time for all edges or for none, got some. Add the missing ones.',
+        );
       const scores = await session.each('score', `${timed} ${JSON.stringify(used)}`, edges, (model, some) =>
         model.score(some, used),
       );

@@ -34,7 +34,6 @@ export class BodyBudget {
 
 export interface ReadBody {
   readonly value: unknown;
-  readonly bytes: number;
   /** Returns the bytes to the budget; call it once. */
   release(): void;
 }
@@ -63,7 +62,7 @@ export async function readJson(request: Request, limits: ServeLimits, budget: Bo
       bytes += chunk.length;
       chunks.push(chunk);
     }
-    return { value: parseJson(Buffer.concat(chunks, bytes), limits.maxDepth), bytes, release };
+    return { value: parseJson(Buffer.concat(chunks, bytes), limits.maxDepth), release };
   } catch (error) {
     release();
     throw error;

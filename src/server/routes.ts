@@ -3,6 +3,7 @@ import type { HttpBindings } from '@hono/node-server';
 import { type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import { errorBody } from './body-schemas.js';
+import { checkQuery } from './check-query.js';
 import { HttpError } from './http-error.js';
 
 export interface ServerEnv {
@@ -35,6 +36,8 @@ export function addRoutes(app: OpenAPIHono<ServerEnv>, routes: readonly Route[])
     if (route.isHidden !== true) describe(app, route);
     app.on(route.method.toUpperCase(), route.path.replace(parameter, ':$1'), (context) => {
       context.set('route', route.path);
+      // Probes and scrapers of the server itself may add parameters of their own.
+      if (route.tag !== 'server') checkQuery(context, route.query);
       return route.handle(context);
     });
   }
@@ -62,7 +65,11 @@ function describe(app: OpenAPIHono<ServerEnv>, route: Route): void {
         ...(answer === null ? { content: { 'text/plain': { schema: z.string() } } } : json(answer)),
       },
       '4XX': { description: 'A request that cannot be answered', ...json(errorBody) },
-      503: { description: 'Too many requests at once, or the server stops', ...json(errorBody) },
+      500: { description: 'A defect of the server', ...json(errorBody) },
+      503: {
+        description: 'Too many requests at once, or the server opens models or stops',
+        ...json(errorBody),
+      },
     },
   });
 }

@@ -1,13 +1,16 @@
 /**
- * `serve`: trained models behind HTTP. It listens on the loopback address by default; on any other a token is required.
- * Closing stops intake, lets requests finish, then closes streams and models.
+ * `serve`: trained models behind HTTP. It listens on the loopback address by default; on any other a token is required. It
+ * listens before models are opened, so that supervisors see a process that lives but is not ready. Closing stops intake, lets requests finish, then closes streams and models.
  */
-import type { Server } from 'node:http';
-import { createAdaptorServer } from '@hono/node-server';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import { getRequestListener, RequestError } from '@hono/node-server';
 import { checkInteger, checkNumber, expected, StateError, ValueError } from '../util/errors.js';
 import { checkOptionNames } from '../util/option-names.js';
+import { runAll } from '../util/run-all.js';
 import { type RequestRecord, type ServerState, serverApp } from './app.js';
+import { answerConnectionErrors, errorResponse, requireHost, wrongAddress } from './connection-errors.js';
 import { hostNames, isLoopback } from './host-names.js';
+import { internalError } from './http-error.js';
 import { resolveLimits, type ServeLimits } from './limits.js';
 import { BodyBudget } from './read-json.js';
 import { type ModelSource, ServedModel } from './served-model.js';
@@ -28,6 +31,8 @@ export interface ServeOptions {
   readonly reloadEvery?: number;
   /** Version of the package, for descriptions. */
   readonly version?: string;
+  /** Told the address before models are opened, which takes long if streams are replayed. Only health and metrics are answered then. */
+  readonly onListen?: (url: string) => void;
   readonly onRequest?: (request: RequestRecord) => void;
   readonly onReload?: (reload: { readonly model: string; readonly version: number }) => void;
   /** Told about errors that are not a client's fault. */
@@ -43,7 +48,8 @@ export interface RunningServer {
 export async function serve(options: ServeOptions): Promise<RunningServer> {
   checkOptionNames('serve', options, {
     ...{ models: true, host: true, port: true, token: true, corsOrigins: true, limits: true },
-    ...{ reloadEvery: true, version: true, onRequest: true, onReload: true, onError: true },
+    ...{ reloadEvery: true, version: true, onListen: true },
+    ...{ onRequest: true, onReload: true, onError: true },
   });
   const { host = '127.0.0.1', port = 8080, token = null, reloadEvery = 5000 } = options;
   const limits = resolveLimits(options.limits);
@@ -64,40 +70,53 @@ export async function serve(options: ServeOptions): Promise<RunningServer> {
   );
   const state: ServerState = {
     ...{ models, limits, metrics, budget: new BodyBudget(limits.maxBodies), version: options.version ?? '' },
-    ...{ isStopping: false, inFlight: 0 },
+    ...{ isOpening: true, isStopping: false, inFlight: 0 },
   };
-  const closeModels = async (): Promise<void> => {
+  const hosts: string[] = [];
+  const makeApp = () => serverApp({ ...options, state, hosts, token });
+  // Routes are described by what the models answer, so they are made again when all are open.
+  let app = makeApp();
+  const server = await listen((request, env) => app.fetch(request, env), {
+    ...{ host, port, limits, onError: options.onError ?? (() => {}) },
+    onAnswer: (status) => metrics.answered({ route: 'other', model: '', status, seconds: 0 }),
+  }).catch((error: unknown) => {
     metrics.close();
-    for (const model of models) await model.close();
+    throw error;
+  });
+  const address = server.address();
+  const actual = typeof address === 'object' && address !== null ? address.port : port;
+  hosts.push(...hostNames(host, actual));
+  const url = `http://${host.includes(':') ? `[${host}]` : host}:${actual}`;
+  const closeModels = (): Promise<void> => {
+    metrics.close();
+    return runAll(models.map((model) => () => model.close()));
   };
   try {
+    options.onListen?.(url);
     for (const source of options.models)
       models.push(await ServedModel.open(source, { onCall: (call) => metrics.called(source.name, call) }));
-    const hosts: string[] = [];
-    const server = await listen(serverApp({ ...options, state, hosts, token }), { host, port, limits });
-    const address = server.address();
-    const actual = typeof address === 'object' && address !== null ? address.port : port;
-    hosts.push(...hostNames(host, actual));
-    const stopReloads = watchModels(models, reloadEvery, options, metrics);
-    const close = async (): Promise<void> => {
-      state.isStopping = true;
-      stopReloads();
-      await drain(server, limits.drainTimeout);
-      await closeModels();
-    };
-    let closing: Promise<void> | null = null;
-    return {
-      url: `http://${host.includes(':') ? `[${host}]` : host}:${actual}`,
-      models,
-      close: () => {
-        closing ??= close();
-        return closing;
-      },
-    };
+    app = makeApp();
+    state.isOpening = false;
   } catch (error) {
-    await closeModels();
+    // The models that are open have answered nothing yet, so there is nothing to wait for.
+    await runAll([() => drain(server, 0), closeModels]).catch(options.onError ?? (() => {}));
     throw error;
   }
+  const stopReloads = watchModels(models, reloadEvery, options, metrics);
+  const close = async (): Promise<void> => {
+    state.isStopping = true;
+    stopReloads();
+    await drain(server, limits.drainTimeout);
+    await closeModels();
+  };
+  let closing: Promise<void> | null = null;
+  return {
+    ...{ url, models },
+    close: () => {
+      closing ??= close();
+      return closing;
+    },
+  };
 }
 
 /** Throws unless a text is an origin as browsers send it: another spelling would never be equal to one. */
@@ -112,22 +131,42 @@ function checkOrigin(origin: unknown): void {
   throw new ValueError(expected('serve', 'an origin such as https://example.org', 'corsOrigins', origin));
 }
 
+interface ListenOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly limits: ServeLimits;
+  /** Told about answers to requests that did not reach a route. */
+  readonly onAnswer: (status: number) => void;
+  readonly onError: (error: unknown) => void;
+}
+
 function listen(
-  app: ReturnType<typeof serverApp>,
-  { host, port, limits }: { readonly host: string; readonly port: number; readonly limits: ServeLimits },
+  fetch: Parameters<typeof getRequestListener>[0],
+  { host, port, limits, onAnswer, onError }: ListenOptions,
 ): Promise<Server> {
-  const server = createAdaptorServer({
-    fetch: (request, env) => app.fetch(request, env),
+  const listener = getRequestListener(fetch, {
     overrideGlobalObjects: false,
-    serverOptions: {
+    errorHandler: (error) => {
+      const isClients = error instanceof RequestError;
+      if (!isClients) onError(error);
+      onAnswer(isClients ? 400 : 500);
+      return errorResponse(isClients ? wrongAddress() : internalError());
+    },
+  }) as RequestListener;
+  const server = createServer(
+    {
       headersTimeout: limits.headersTimeout,
       requestTimeout: limits.bodyTimeout,
       // Slow senders are looked for this often.
       connectionsCheckingInterval: Math.min(1000, limits.headersTimeout),
       keepAliveTimeout: 65_000,
       maxHeaderSize: 16_384,
+      // Checked by `requireHost`, whose answer has a body.
+      requireHostHeader: false,
     },
-  }) as Server;
+    requireHost(listener, { onAnswer }),
+  );
+  answerConnectionErrors(server, { onAnswer });
   server.maxConnections = limits.maxConnections;
   // Ends connections whose client does not read its answer. Waiting for an answer is silent too, so that has its time as well.
   server.setTimeout(limits.idleTimeout + limits.answerTimeout);

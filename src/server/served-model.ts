@@ -3,6 +3,7 @@
  * request keeps the predictor that it began with; a replaced one is closed after its last request.
  */
 import type { Ability, Predictor } from '../predict/index.js';
+import { runAll } from '../util/run-all.js';
 import { HttpError } from './http-error.js';
 import type { LiveStream } from './live-stream.js';
 import { type QueueOptions, RequestQueue, SliceError } from './request-queue.js';
@@ -184,9 +185,11 @@ export class ServedModel {
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.#closing);
-    await this.stream?.close();
-    await this.predictor.close();
+    await runAll([
+      () => Promise.all(this.#closing),
+      async () => this.stream?.close(),
+      () => this.predictor.close(),
+    ]);
   }
 }
 

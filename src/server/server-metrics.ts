@@ -67,10 +67,13 @@ export class ServerMetrics {
   readonly #callItems: Counter<'model' | 'ability'>;
   readonly #callRequests: Counter<'model' | 'ability'>;
   readonly #reloads: Counter<'model'>;
+  readonly #models: () => readonly ServedModel[];
+  readonly #streams: readonly { readonly gauge: Gauge<'model'>; value(status: Status): unknown }[];
   readonly #delay: IntervalHistogram = monitorEventLoopDelay({ resolution: 10 });
 
   constructor(models: () => readonly ServedModel[], inFlight: () => number) {
     const registers = [this.#registry];
+    this.#models = models;
     this.#requests = new Counter({
       ...{ name: 'skein_http_requests_total', help: 'Answered requests', registers },
       labelNames: ['route', 'model', 'status'] as const,
@@ -117,18 +120,12 @@ export class ServerMetrics {
           waiting.set({ model: name, kind: predictor.kind }, count);
       },
     });
-    for (const [name, { help, value }] of Object.entries(streamGauges)) {
-      const gauge: Gauge<'model'> = new Gauge({
+    this.#streams = Object.entries(streamGauges).map(([name, { help, value }]) => ({
+      value,
+      gauge: new Gauge({
         ...{ name: `skein_stream_${name}`, help, registers, labelNames: ['model'] as const },
-        collect: () => {
-          gauge.reset();
-          for (const { name: model, stream } of models()) {
-            const found = stream === null ? undefined : value(stream.status());
-            if (typeof found === 'number') gauge.set({ model }, found);
-          }
-        },
-      });
-    }
+      }),
+    }));
     this.#delay.enable();
   }
 
@@ -153,11 +150,25 @@ export class ServerMetrics {
   }
 
   text(): Promise<string> {
+    this.#readStreams();
     return this.#registry.metrics();
   }
 
   close(): void {
     this.#delay.disable();
+  }
+
+  /** Sets the gauges of all streams. A status sorts latencies, so each stream is asked for one only. */
+  #readStreams(): void {
+    for (const { gauge } of this.#streams) gauge.reset();
+    for (const { name: model, stream } of this.#models()) {
+      if (stream === null) continue;
+      const status = stream.status();
+      for (const { gauge, value } of this.#streams) {
+        const found = value(status);
+        if (typeof found === 'number') gauge.set({ model }, found);
+      }
+    }
   }
 
   #gauge(name: string, help: string, value: () => number): void {

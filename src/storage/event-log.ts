@@ -6,7 +6,7 @@
  * file and offset. If a write or an fsync fails, the log accepts nothing more: what is on the disk is then unknown.
  */
 import { type FileHandle, open } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { checkInteger, checkNumber, expected, StateError, ValueError } from '../util/errors.js';
 import { type Latency, LatencyLog } from '../util/latency-log.js';
 import { checkOptionNames } from '../util/option-names.js';
@@ -94,7 +94,8 @@ export class EventLog {
     checkInteger('EventLog', 'segmentBytes', options.segmentBytes ?? 2 ** 26, segmentHeader);
     checkNumber('EventLog', 'groupMilliseconds', options.groupMilliseconds ?? 5, 0, 60_000);
     checkInteger('EventLog', 'groupWeight', options.groupWeight ?? 1000, 1);
-    makeFolder(folder);
+    // A new folder is durable when the folder that contains it is.
+    for (const made of makeFolder(folder)) await syncFolder(dirname(made));
     const lock = lockForProcess(
       join(folder, 'lock'),
       (pid) =>

@@ -11,7 +11,7 @@ import { FormatError } from '../util/errors.js';
 const recordHeader = 24;
 /** Bytes before the first record of a segment: a mark and the sequence number of the first record. */
 export const segmentHeader = 16;
-export const maxRecord = 2 ** 30;
+export const maxRecord = 2 ** 28;
 
 const mark = new TextEncoder().encode('SKEINLOG');
 

@@ -88,8 +88,30 @@ export class OnlineScorer {
     return this.graph.append(events);
   }
 
-  /** Makes room for nodes with numbers below `numNodes`, in the state and in the graph. */
-  addNodes(numNodes: number): void {
+  /**
+   * Returns the result of `work`, whose scores see `events` after all others; afterwards everything is as before. A state that
+   * does not depend on batches contains them meanwhile; memory stays as it is, so that they are neighbours alone.
+   */
+  withEvents<T>(events: TemporalEvents, work: () => T): T {
+    return this.graph.withEvents(events, () => {
+      const { state } = this.#runtime;
+      const [from, end] = [this.#stateRows, this.graph.numEvents];
+      if (state?.withEvents === undefined || from === end) return work();
+      const { src, dst, time } = this.graph;
+      const missing = { src: src.slice(from, end), dst: dst.slice(from, end), times: time.slice(from, end) };
+      return state.withEvents(missing, () => {
+        this.#stateRows = end;
+        try {
+          return work();
+        } finally {
+          this.#stateRows = from;
+        }
+      });
+    });
+  }
+
+  /** Makes room for nodes with numbers below `numNodes`, in the state and in the graph, where new ones may have features. */
+  addNodes(numNodes: number, features?: Float32Array): void {
     const { state } = this.#runtime;
     if (numNodes <= this.graph.numNodes) return;
     if (state !== null && state.grow === undefined)
@@ -97,7 +119,7 @@ export class OnlineScorer {
         expected('addNodes', `at most ${this.graph.numNodes} nodes`, 'numNodes', numNodes, noRoom),
       );
     state?.grow?.(numNodes);
-    this.graph.addNodes(numNodes);
+    this.graph.addNodes(numNodes, features);
   }
 
   /** Declares the events below `row` to be part of the state, which was restored. */

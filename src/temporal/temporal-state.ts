@@ -5,6 +5,7 @@
 import type { TypedArray } from '../native/index.js';
 import type { TemporalBatch } from './batch.js';
 import type { TemporalOutput } from './models/output.js';
+import type { EventSlice } from './steps.js';
 
 /** State as plain arrays (Float32Array, Float64Array, Int32Array), with values that can be written as JSON. */
 export interface StateSnapshot {
@@ -23,6 +24,11 @@ export interface TemporalState {
   restore(saved: StateSnapshot): void;
   /** Whether the state after some events does not depend on how they were divided into batches. Default false. */
   readonly isBatchFree?: boolean;
+  /**
+   * Returns the result of `work`, which sees a copy of the state that has also observed `events`; the state itself does not
+   * change. Only for states that do not depend on batches.
+   */
+  withEvents?<T>(events: EventSlice, work: () => T): T;
   /** Makes room for nodes with numbers below `numNodes`; absent: nodes are fixed. */
   grow?(numNodes: number): void;
   /** Commits pending changes, at the end of an epoch. */

@@ -133,6 +133,44 @@ test('messages, poison, headers as ids, a restart of the broker', async () => {
   await missing.close();
 });
 
+test('a JetStream stream that was deleted and created again is refused', async () => {
+  const remake = (): Promise<void> =>
+    withBroker(async (connection) => {
+      const { streams } = await jetstreamManager(connection);
+      await streams.delete('AGAIN');
+      await streams.add({ name: 'AGAIN', subjects: ['again'] });
+    });
+  await makeStream('AGAIN', 'again');
+  const texts = laterEvents(60).map(({ id: _, ...event }) => JSON.stringify(event));
+  const state = join(folder, 'again');
+  const stream = await open(run, state, { lateness: 60 });
+  await publish('again', texts.slice(0, 10));
+  const running = followNats(stream, { servers: servers(), stream: 'AGAIN' });
+  await vi.waitFor(() => expect(stream.positionOf('nats:AGAIN')).toBe(10), { timeout: 30_000 });
+  // As an earlier version wrote it.
+  await stream.appendBatch({ source: 'old', position: 10, messages: [] });
+  // While it is followed, and with more messages than before.
+  await remake();
+  await publish('again', texts.slice(0, 30));
+  await expect(running.done).rejects.toThrow(
+    /expected the JetStream stream AGAIN that was created at .*: it was deleted and created again\. Follow the new one under another source/,
+  );
+  expect(stream.positionOf('nats:AGAIN')).toBe(10);
+  await stream.close();
+  const later = await open(run, state, { lateness: 60 });
+  await expect(followNats(later, { servers: servers(), stream: 'AGAIN' }).done).rejects.toThrow(
+    'deleted and created again',
+  );
+  const old = followNats(later, { servers: servers(), stream: 'AGAIN', source: 'old' });
+  await vi.waitFor(() => expect(later.positionOf('old')).toBe(30), { timeout: 30_000 });
+  await old.stop();
+  await later.appendBatch({ source: 'ahead', position: 31, messages: [] });
+  await expect(
+    followNats(later, { servers: servers(), stream: 'AGAIN', source: 'ahead' }).done,
+  ).rejects.toThrow('expected at least 31 messages of AGAIN, which were read before, got 30');
+  await later.close();
+});
+
 test('a consumer that is killed ten times has every message once', async () => {
   await makeStream('KILLS', 'kills');
   const events = laterEvents(3000);

@@ -299,3 +299,28 @@ describe('where', () => {
     expect(() => graph.where(Uint8Array.of(1))).toThrow('expected a Uint8Array of 3 flags for neighborMask');
   });
 });
+
+describe('withEvents', () => {
+  it('shows events to a function, and leaves the graph as it was', () => {
+    const graph = new TemporalGraph({ src: [0, 1], dst: [1, 2], time: [1, 2] }, { numNodes: 4 });
+    const before = graph.toTCSR();
+    // A self loop, and more events of a node than its list has room for.
+    const more = { src: [3, 1, 1, 1, 1, 2], dst: [3, 2, 0, 2, 3, 2], time: [2, 3, 3, 4, 5, 5] };
+    const whole = new TemporalGraph(
+      { src: [0, 1, ...more.src], dst: [1, 2, ...more.dst], time: [1, 2, ...more.time] },
+      { numNodes: 4 },
+    );
+    const seen = graph.withEvents(more, () => [graph.toTCSR(), graph.numEvents, graph.lastTime]);
+    expect(seen).toEqual([whole.toTCSR(), 8, 5]);
+    const fail = (): never => {
+      throw new Error('failed');
+    };
+    expect(() => graph.withEvents(more, fail)).toThrow('failed');
+    expect(() => graph.withEvents({ src: [0], dst: [4], time: [3] }, fail)).toThrow('numNodes');
+    expect(graph.toTCSR()).toEqual(before);
+    expect([graph.numEvents, graph.lastTime, [...graph.src]]).toEqual([2, 2, [0, 1]]);
+    graph.append(more);
+    expect(graph.toTCSR()).toEqual(whole.toTCSR());
+    expect([...graph.eventIds]).toEqual([...whole.eventIds]);
+  });
+});

@@ -252,6 +252,60 @@ describe('fitEvents', () => {
     await model.close();
   });
 
+  test('refuses events out of order, from the far future and with new names', async () => {
+    const start = 1_700_000_000;
+    const model = await fitEvents(
+      events.map(([head, tail], i) => [head, tail, start + i] as const),
+      { seed: 2, epochs: 1 },
+    );
+    const event = (time: number, more = {}) => ({ head: 'user 3', tail: 'item 6', time, ...more });
+    const refusal = (...given: object[]) =>
+      model.append(given as never).then(
+        () => '',
+        (error: Error) => error.message,
+      );
+    // Milliseconds in place of seconds, which would make every right event late.
+    expect(await refusal(event(start + 500), event(1000 * start))).toMatch(
+      /^append: expected a time of at most [\d.]+ for events\[1\]\.time, got 1700000000000\. Times are seconds since 1970, and events may be up to 30 days ahead of the clock\. Divide milliseconds by 1000\.$/,
+    );
+    expect(await refusal(event(start + 500), event(start + 499))).toBe(
+      'append: expected events in order of time for events[1].time, got 1700000499 after 1700000500. Sort the events. A stream of openStream takes late ones within its lateness.',
+    );
+    expect(await refusal(event(5))).toContain('for events[0].time, got 5 after 1700000399. Sort the events.');
+    expect(await refusal(event(Number.NaN))).toBe(
+      'append: expected a finite number for events[0].time, got NaN.',
+    );
+    expect(await refusal(event(start + 500, { tail: 'itm 6' }))).toMatch(
+      /^append: expected a destination of the stream for events\[0\]\.tail, got "itm 6"\. Did you mean item 6.*\? A stream of openStream takes new nodes\.$/,
+    );
+    await expect(model.score({ head: 'usr 3', tail: 'item 6' })).rejects.toMatchObject({
+      details: { name: 'usr 3', suggestions: expect.arrayContaining(['user 3']) },
+    });
+    await model.append([event(start + 500), event(Date.now() / 1000 + 20 * 86_400)]);
+    await model.close();
+  });
+
+  test('bounds the time of events in milliseconds, and in an unknown unit', async () => {
+    const fit = (unit: number, start: number) =>
+      fitEvents(
+        events.map(([head, tail], i) => [head, tail, start + unit * i] as const),
+        { seed: 2, epochs: 1 },
+      );
+    const event = { head: 'user 3', tail: 'item 6' };
+    const millis = await fit(1000, 1_700_000_000_000);
+    await millis.append([{ ...event, time: Date.now() + 20 * 86_400_000 }]);
+    await expect(millis.append([{ ...event, time: Date.now() + 60 * 86_400_000 }])).rejects.toThrow(
+      'Times are milliseconds since 1970',
+    );
+    await millis.close();
+    const steps = await fit(1, 0);
+    await expect(steps.append([{ ...event, time: 1_700_000_000 }])).rejects.toThrow(
+      'expected a time of at most 2592399 for events[0].time, got 1700000000. Events may be up to 2592000 after the last one; check the unit of times.',
+    );
+    await steps.append([{ ...event, time: 2_000_000 }]);
+    await steps.close();
+  });
+
   test('without keys of a network it trains statistics of pairs', async () => {
     const model = await fitEvents(events, { seed: 2 });
     // Guessing has an average precision of 0.5.

@@ -14,7 +14,7 @@ export const noise = (i: number, salt: number): number =>
 
 export const lastTraining = 1000 + 399;
 
-export type Kind = 'statistics' | 'tgn' | 'baseline';
+export type Kind = 'statistics' | 'tgn' | 'baseline' | 'mixer' | 'jodie' | 'featured';
 
 /** Trains a model of a kind in `folder` and returns the path of its run. */
 export async function trainedRun(folder: string, kind: Kind): Promise<string> {
@@ -26,9 +26,25 @@ export async function trainedRun(folder: string, kind: Kind): Promise<string> {
   const keys = {
     statistics: { 'train.batch_size': 20 },
     baseline: { 'model.kind': 'recency_popularity' },
+    mixer: { 'model.kind': 'graph_mixer', 'train.batch_size': 20 },
+    jodie: {
+      ...{ 'gnn.arch': 'identity', 'gnn.time_transform': 'JODIE', 'sampling.strategy': 'identity' },
+      ...{
+        'memory.dim_out': 8,
+        'memory.dim_time': 8,
+        'gnn.dim_out': 8,
+        'train.batch_size': 20,
+        'gnn.pair_depth': 0,
+      },
+    },
     tgn: {
       ...{ 'memory.dim_out': 8, 'memory.dim_time': 8, 'gnn.dim_out': 8, 'gnn.dim_time': 8 },
       'train.batch_size': 20,
+    },
+    featured: {
+      ...{ 'memory.dim_out': 8, 'memory.dim_time': 8, 'gnn.dim_out': 8, 'gnn.dim_time': 8 },
+      ...{ 'train.batch_size': 20, 'gnn.pair_depth': 0 },
+      ...{ 'dataset.random_node_features': 4, 'memory.combine_node_feature': true },
     },
   }[kind];
   const directory = join(folder, kind);

@@ -1,5 +1,13 @@
 /** Files and readable streams as sources of a stream: positions, restarts, unreadable lines, back-pressure. */
-import { appendFileSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  cpSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -57,6 +65,58 @@ test('a file is followed by bytes: half lines wait, and a restart continues behi
   await whole.close();
 });
 
+test('a file that was replaced by another of the same size is refused, after a snapshot and from the log', async () => {
+  const [path, state] = [newPath('events.ndjson'), newPath('state')];
+  const events = laterEvents(60, 0).map(({ id: _, ...event }) => event);
+  writeFileSync(path, lines(events.slice(0, 20)));
+  const stream = await open(run, state);
+  await followFile(stream, path, { follow: false, source: 'clicks' }).done;
+  appendFileSync(path, lines(events.slice(20, 40)));
+  await followFile(stream, path, { follow: false, source: 'clicks' }).done;
+  const content = readFileSync(path);
+  // A copy of the folder now is what a crash leaves: the log without a snapshot.
+  cpSync(state, `${state} log`, { recursive: true });
+  rmSync(join(`${state} log`, 'lock'));
+  await stream.close();
+  const other = Buffer.from(content);
+  other[content.length - 3] ^= 1;
+  for (const folder of [state, `${state} log`]) {
+    writeFileSync(path, Buffer.concat([other, Buffer.from(lines(events.slice(40)))]));
+    const again = await open(run, folder);
+    await expect(followFile(again, path, { source: 'clicks' }).done).rejects.toThrow(
+      `followFile: expected the bytes before byte ${content.length} of ${path} that were read before, got others: the file was replaced. Follow the new file under another source.`,
+    );
+    expect(again.version).toBe(40);
+    writeFileSync(path, Buffer.concat([content, Buffer.from(lines(events.slice(40)))]));
+    await followFile(again, path, { source: 'clicks', follow: false }).done;
+    expect(again.version).toBe(60);
+    await again.close();
+  }
+});
+
+test('more than the compared bytes are followed, and a position without a checksum is continued', async () => {
+  const [path, state] = [newPath('events.ndjson'), newPath('state')];
+  const events = laterEvents(1500, 0).map(({ id: _, ...event }) => event);
+  const text = lines(events);
+  const cut = Buffer.byteLength(lines(events.slice(0, 1400)));
+  expect(cut).toBeGreaterThan(2 ** 16);
+  writeFileSync(path, text.slice(0, cut));
+  const stream = await open(run, state);
+  await followFile(stream, path, { follow: false, source: 'long' }).done;
+  // As an earlier version wrote it.
+  await stream.appendBatch({ source: 'old', position: cut, messages: [] });
+  appendFileSync(path, text.slice(cut, cut + 80));
+  const half = followFile(stream, path, { source: 'long' });
+  appendFileSync(path, text.slice(cut + 80));
+  await arrived(stream, 1500);
+  await half.stop();
+  await followFile(stream, path, { follow: false, source: 'long' }).done;
+  expect(stream.version).toBe(1500);
+  await followFile(stream, path, { follow: false, source: 'old' }).done;
+  expect(stream.positionOf('old')).toBe(text.length);
+  await stream.close();
+});
+
 test('fields are mapped; lines that are not events are quarantined and do not stop the source', async () => {
   const stream = await open(run, newPath('state'), { clock: 'milliseconds', maxFuture: 1e15 });
   const input = Readable.from([
@@ -75,10 +135,43 @@ test('fields are mapped; lines that are not events are quarantined and do not st
   });
   expect(stream.quarantine().map(({ text }) => text?.split(':')[0])).toEqual([
     'expected JSON',
-    'expected a name for payload.user, got Object',
+    'expected text or an integer for payload.user, got Object',
     'expected a number or a date for payload.at, got "soon"',
     'append',
   ]);
+  await stream.close();
+});
+
+test('integers beyond 2^53 stay different names and ids; other values are quarantined', async () => {
+  const stream = await open(run, newPath('state'));
+  const message = (fields: string): string =>
+    `{"tail": "a \\" 1811111111111111169", "time": ${lastTraining + 1}, ${fields}}\n`;
+  const input = Readable.from([
+    message('"head": 1811111111111111169, "id": 1811111111111111169'),
+    message('"head": 1811111111111111170, "id": 1811111111111111170'),
+    message('"head": "1811111111111111170", "id": "1811111111111111170"'),
+    message('"head": -1811111111111111170, "id": 9007199254740991, "other": 0.12345678901234567890'),
+    message('"head": "user 1", "id": {"$oid": "a"}'),
+    message('"head": "user 1", "id": true'),
+    message('"head": 1.5'),
+    message('"head": 1e20'),
+    message('"head": 1811111111111111169, 1811111111111111169: 1'),
+  ]);
+  await followInput(stream, input).done;
+  expect(stream.status()).toMatchObject({ version: 3, duplicates: 1, newNodes: 4 });
+  expect(stream.quarantine().map(({ text }) => text?.split(':')[0])).toEqual([
+    'expected text or an integer for id, got Object',
+    'expected text or an integer for id, got true',
+    'expected text or an integer for head, got 1.5',
+    'expected text or an integer for head, got 100000000000000000000',
+    'expected JSON',
+  ]);
+  // A time and features are numbers, however long.
+  await followInput(
+    stream,
+    Readable.from([`{"head": 1, "tail": 2, "time": ${lastTraining + 2}.0000000000000000}`]),
+  ).done;
+  expect(stream.version).toBe(4);
   await stream.close();
 });
 
@@ -123,10 +216,27 @@ test('a byte order mark at the start of a file or an input is ignored', async ()
   await stream.close();
 });
 
+test('a field type of messages is read only where events have types', async () => {
+  const stream = await open(run, newPath('state'));
+  const message = { ...laterEvents(1, 0)[0], type: 'click' };
+  await followInput(stream, Readable.from([lines([message])])).done;
+  expect(stream.version).toBe(1);
+  expect(() => followInput(stream, Readable.from([]), { fields: { type: 'kind' } })).toThrow(
+    'followInput: expected no mapping for fields.type, got "kind". The events that the model was trained with have no types.',
+  );
+  await expect(stream.append([message])).rejects.toThrow(
+    'append: expected no type for events[0].type, got "click". The events that the model was trained with have none.',
+  );
+  await stream.close();
+});
+
 test('wrong arguments are refused before anything starts', async () => {
   const stream = await open(run, newPath('state'));
   const wrong = null as never;
-  expect(() => followFile(stream, wrong)).toThrow('followFile: expected a text for path, got null.');
+  expect(() => followFile(stream, wrong)).toThrow(
+    'followFile: expected the path of a file for path, got null.',
+  );
+  expect(() => followFile(stream, 'a\0b')).toThrow('cannot contain the character NUL');
   expect(() => followFile({} as never, 'x')).toThrow('followFile: expected a stream for stream, got Object.');
   expect(() => followInput(stream, wrong)).toThrow('followInput: expected a readable stream for input, got');
   expect(() => followNats(stream, undefined as never)).toThrow(

@@ -1,9 +1,10 @@
 /** Durable streams: what becomes of events, restarts, snapshots, names, quarantine, back-pressure. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { StreamBusyError } from 'skein/predict';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { temporaryName } from '#internal/storage/temporary-name.js';
 import {
   type Kind,
   lastTraining,
@@ -253,6 +254,9 @@ describe('events', () => {
     await again.close();
     const closed = await open(runs.statistics, newState(), { newNodes: 'refuse' });
     await expect(closed.append([at(1, 'a', 'new one')])).rejects.toThrow("newNodes: 'allow'");
+    await expect(closed.append([at(1, 'a', 'user 1', 'item 11')])).rejects.toThrow(
+      'append: expected a destination of the stream for events[0].tail, got "item 11". Did you mean item 1',
+    );
     expect(closed.status().logSequence).toBe(1);
     await closed.close();
     const limited = await open(runs.statistics, newState(), { newNodes: { limit: 1 } });
@@ -333,6 +337,16 @@ describe('operation', () => {
     await stream.close();
     await expect(open(runs.baseline, state)).rejects.toThrow('Use the same run');
     await expect(open(runs.tgn, newState(), { newNode: 'allow' } as never)).rejects.toThrow('newNodes');
+  });
+
+  test('incomplete files of a process that was killed are removed', async () => {
+    const state = newState();
+    await (await open(runs.statistics, state)).close();
+    // A snapshot has its place in the log in its name, so the next one does not replace it.
+    const left = temporaryName(join(state, 'snapshot-0000000000000007.safetensors'));
+    writeFileSync(left, 'half a snapshot');
+    await (await open(runs.statistics, state)).close();
+    expect(existsSync(left)).toBe(false);
   });
 
   test('rules may change between restarts; old events are decided by old rules', async () => {

@@ -53,6 +53,33 @@ describe('links', () => {
     expect(body.suggestions).toContain('team0');
   });
 
+  test('names that JSON has rounded are refused', async () => {
+    for (const head of ['1811111111111111169', '1.5']) {
+      const { status, body } = await server.ask('/rank', `{"questions":[{"head":${head}}]}`);
+      expect([status, body.code]).toEqual([400, 'invalid']);
+      expect(body.error).toMatch(
+        /^questions\[0\]\.head: expected a name: .*, or an integer up to 2\^53 - 1, got 1/,
+      );
+    }
+  });
+
+  test('times and parameters of streams are refused, not ignored', async () => {
+    const timed = { head: 'p1', relation: 'knows', time: 5 };
+    const ranked = await server.ask('/rank', { questions: [timed] });
+    expect([ranked.status, ranked.body.error]).toEqual([
+      400,
+      'rank: expected no time for questions[0].time, got 5. Edges of a graph have none; leave it out.',
+    ]);
+    const edge = { ...timed, tail: 'p2' };
+    const scored = await server.ask('/score', { edges: [{ ...edge, time: undefined }, edge] });
+    expect([scored.status, scored.body.error]).toEqual([
+      400,
+      'score: expected no time for edges[1].time, got 5. Edges of a graph have none; leave it out.',
+    ]);
+    const fresh = await server.ask('/rank?fresh=true', { questions: [{ head: 'p1', relation: 'knows' }] });
+    expect([fresh.status, fresh.body.error]).toEqual([400, 'query: expected no parameters, got "fresh".']);
+  });
+
   test('what the model cannot do is said in one sentence', async () => {
     const { status, body } = await server.ask('/classify', { names: ['p1'] });
     expect([status, body.code]).toEqual([409, 'unsupported']);
@@ -91,6 +118,16 @@ describe('nodes', () => {
       edges: [{ source: 'n1', target: 'p1' }],
     });
     expect([status, body.answers.map(({ name }: { name: string }) => name)]).toEqual([200, ['n1', 'n2']]);
+    const partial = await server.ask('/classify', { nodes: [nodes[0], { id: 'n2', plan: 'free' }] });
+    expect([partial.status, partial.body.error]).toEqual([
+      400,
+      'classify: expected the fields id, age, plan for nodes[1], got none for age. Write null for a value that is unknown.',
+    ]);
+    const extra = await server.ask('/classify', { nodes: [{ ...nodes[0], plans: 'team' }] });
+    expect([extra.status, extra.body.error]).toEqual([
+      400,
+      'classify: expected the fields id, age, plan for nodes[0], got "plans" as well. Did you mean plan?',
+    ]);
     const wrong = await server.ask('/classify', { nodes: [{ id: 'n1', age: [{}] }] });
     expect([wrong.status, wrong.body.code]).toEqual([400, 'invalid']);
   });
@@ -138,6 +175,21 @@ describe('events in memory', () => {
     expect(status.body).toMatchObject({ events: 122, lag: 0, watermark: lastTime + 120 });
   });
 
+  test('times for some edges are refused, whatever the size of slices', async () => {
+    const timed = { head: 'u1', tail: 'i3', time: lastTime + 120 };
+    const { time: _, ...untimed } = timed;
+    for (const count of [1, 2, 8, 64, 1000]) {
+      const edges = [...Array(count).fill(timed), ...Array(count).fill(untimed)];
+      for (const list of [edges, edges.toReversed()]) {
+        const { status, body } = await server.ask('/score', { edges: list });
+        expect([status, body.error]).toEqual([
+          400,
+          'edges: expected a time for all edges or for none, got some. Add the missing ones.',
+        ]);
+      }
+    }
+  });
+
   test('a repeated event, and a repeated request, change nothing', async () => {
     const { events } = (await server.ask('/status')).body;
     const event = { id: 'x', head: 'u2', tail: 'i1', time: lastTime + 180 };
@@ -164,7 +216,26 @@ describe('events in memory', () => {
     const far = await server.ask('/events', { events: [{ ...event, time: 1e38 }] });
     expect([far.status, far.body.code]).toEqual([400, 'invalid']);
     expect(far.body.error).toMatch(/expected a time of at most .* for events\[0\]\.time, got 1e\+38/);
+    const late = await server.ask('/events', { events: [{ ...event, time: 5 }] });
+    expect(late.body.error).toMatch(
+      /^append: expected events in order of time for events\[0\]\.time, got 5 after \d+\. Sort the events\. skein serve with --state and --lateness takes late ones\.$/,
+    );
     expect((await server.ask('/events', { events: [{ ...event, time: lastTime + 300 }] })).status).toBe(200);
+  });
+
+  test('names that are not known get suggestions', async () => {
+    const ranked = await server.ask('/rank', { questions: [{ head: 'uu1' }] });
+    expect([ranked.status, ranked.body.code]).toEqual([400, 'unknown_name']);
+    expect(ranked.body.suggestions).toContain('u1');
+    expect(ranked.body.error).toMatch(
+      /expected a source of the stream for head, got "uu1"\. Did you mean u1/,
+    );
+    const event = { head: 'u1', tail: 'newcomer', time: lastTime + 300 };
+    const appended = await server.ask('/events', { events: [event] });
+    expect([appended.status, appended.body.code]).toEqual([400, 'unknown_name']);
+    expect(appended.body.error).toBe(
+      'append: expected a destination of the stream for events[0].tail, got "newcomer". The model knows 14 nodes. skein serve with --state and --new-nodes allow takes new nodes.',
+    );
   });
 
   test('a request with one wrong event changes nothing', async () => {

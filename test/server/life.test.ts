@@ -2,6 +2,7 @@
 import { mkdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
+import { serve } from '#internal/server/index.js';
 import { fakeModel } from './fake-model.js';
 import { closeAll, runOf, scratch, start, startModels } from './models.js';
 
@@ -100,6 +101,72 @@ test('ports, pauses and origins that cannot be are refused before a model is ope
     await expect(failure({ corsOrigins: [origin] })).rejects.toThrow('opened');
 });
 
+test('the server listens while models are opened, and is not ready before', async () => {
+  const first = fakeModel({ name: 'first' });
+  const second = fakeModel({ name: 'second' });
+  let finish = (): void => {};
+  const isOpen = new Promise<void>((resolve) => {
+    finish = resolve;
+  });
+  const slow = { ...second, open: () => isOpen.then(() => second.open()) };
+  let listening = (_: string): void => {};
+  const address = new Promise<string>((resolve) => {
+    listening = resolve;
+  });
+  const started = startModels({ models: [first, slow], onListen: (url) => listening(url) });
+  const url = await address;
+  expect((await fetch(`${url}/health/live`)).status).toBe(200);
+  expect((await fetch(`${url}/metrics`)).status).toBe(200);
+  for (const path of ['/health/ready', '/v2/health/ready', '/models', '/models/first/rank', '/rank']) {
+    const answer = await fetch(`${url}${path}`);
+    expect([path, answer.status, answer.headers.get('retry-after')]).toEqual([path, 503, '5']);
+    expect(await answer.json()).toEqual({
+      error: 'expected open models, got some that are still being opened. Try again.',
+      code: 'opening',
+    });
+  }
+  finish();
+  const { ask } = await started;
+  expect((await ask('/health/ready')).status).toBe(200);
+  expect((await ask('/models/second/score', edge)).status).toBe(200);
+  expect(Object.keys((await ask('/openapi.json')).body.paths)).toContain('/models/{name}/rank');
+});
+
+test('a model that cannot be opened closes the others and the port', async () => {
+  const model = fakeModel();
+  let url = '';
+  const broken = { ...fakeModel({ name: 'broken' }), open: () => Promise.reject(new Error('damaged')) };
+  const failure = startModels({
+    models: [model, broken],
+    onListen: (at) => {
+      url = at;
+    },
+  });
+  await expect(failure).rejects.toThrow('damaged');
+  expect(model.closed).toBe(1);
+  await expect(fetch(`${url}/health`)).rejects.toThrow();
+});
+
+test('a model that cannot be closed does not keep the others open', async () => {
+  const models = ['first', 'second', 'third'].map((name) => fakeModel({ name }));
+  const server = await serve({
+    ...{ port: 0, reloadEvery: 0 },
+    models: models.map((model, i) => ({
+      ...model,
+      open: async () => {
+        const opened = await model.open();
+        const close = async (): Promise<void> => {
+          await opened.predictor.close();
+          if (i < 2) throw new Error(`${model.name} is stuck`);
+        };
+        return { ...opened, predictor: { ...opened.predictor, close } };
+      },
+    })),
+  });
+  await expect(server.close()).rejects.toThrow('first is stuck');
+  expect(models.map(({ closed }) => closed)).toEqual([1, 1, 1]);
+});
+
 test('a stop lets requests finish and takes no new ones', async () => {
   const model = fakeModel({ delay: 300 });
   const { ask, close, url } = await startModels({ models: [model] });
@@ -152,7 +219,7 @@ test('the description has every route and resolves', async () => {
   >(body.paths))
     for (const [method, { responses, summary, requestBody }] of Object.entries(methods)) {
       ids.add(`${method} ${path}`);
-      expect([summary, Object.keys(responses)]).toEqual([expect.any(String), ['200', '503', '4XX']]);
+      expect([summary, Object.keys(responses)]).toEqual([expect.any(String), ['200', '500', '503', '4XX']]);
       const asked = path.replace('{name}', 'links');
       const example = requestBody?.content['application/json'].example;
       expect(method === 'get' || example !== undefined).toBe(true);

@@ -1,7 +1,7 @@
 /** Who may ask: hosts, origins, tokens, content types. */
 import { request } from 'node:http';
 import { networkInterfaces } from 'node:os';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { fakeModel } from './fake-model.js';
 import { closeAll, startModels } from './models.js';
 
@@ -53,13 +53,14 @@ describe('hosts', () => {
     );
   });
 
-  test('a port that is in use is named, and the models are closed', async () => {
+  test('a port that is in use is named before a model is opened', async () => {
     const { url } = await startModels({ models: [fakeModel()] });
     const model = fakeModel();
+    const open = vi.spyOn(model, 'open');
     await expect(startModels({ models: [model], port: Number(new URL(url).port) })).rejects.toThrow(
       /expected a free port, got 127\.0\.0\.1:\d+ \(EADDRINUSE\)/,
     );
-    expect(model.closed).toBe(1);
+    expect(open).not.toHaveBeenCalled();
   });
 });
 

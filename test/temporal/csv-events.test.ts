@@ -60,6 +60,8 @@ describe('columns', () => {
     const papers = await read('Year,Paper ID,author-id,kind\n2001,p1,ann,cites\n2002,p2,bob,writes\n');
     expect(papers.names).toEqual(['ann', 'bob', 'p1', 'p2']);
     expect(papers.typeNames).toEqual(['cites', 'writes']);
+    for (const name of ['page', 'product', 'item', 'page_id'])
+      expect(await read(`user,${name},timestamp\nann,home,1\nbob,home,2\n`)).toMatchObject({ numNodes: 3 });
   });
 
   test('of several usual names the most usual is taken, and columns that are asked for come first', async () => {
@@ -213,7 +215,14 @@ describe('what is refused', () => {
     ['src,dst,time\n0,1,2023-02-30\n', ':2: expected a number or an ISO 8601 date'],
     ['src,dst,time\n0,1,5\n0,1,2023-02-03\n', ':3: expected a number for the time as above'],
     ['src,dst,time\n"a,b,2\n', ':2: expected a quote at the end of the field'],
-    ['a,b,when\n0,1,5\n', ':1: expected a column for src (src, source, from, user, sender), got "a,b,when"'],
+    [
+      'a,b,when\n0,1,5\n',
+      ':1: expected a column for src (src, source, from, user, sender, head, subject, customer), got "a,b,when"',
+    ],
+    [
+      'user,when,timestamp\n0,1,5\n',
+      ':1: expected a column for dst (dst, target, dest, destination, to, item,',
+    ],
     ['src,src,dst,time\n', ':1: expected different names in the header, got "src" twice'],
     ['1,2,3,0.5\n', ':1: expected the columns src, dst, time without a header, got 4 columns. Set the'],
     ['1 2 3 4 5\n', ':1: expected the columns src, dst, time without a header, got 5 columns. Set the'],

@@ -6,7 +6,7 @@ export function register(program: Command): void {
   const command = program
     .command('mcp')
     .description('Offer trained models as tools to language models (Model Context Protocol)')
-    .argument('<run...>', 'Directories of finished runs, or name=directory');
+    .argument('<run...>', 'Finished runs: their directories or packed models (.tgz), or name=path');
   pluginOption(command)
     .addHelpText(
       'after',

@@ -20,7 +20,7 @@ export function register(program: Command): void {
   const command = program
     .command('serve')
     .description('Answer questions about trained models over HTTP')
-    .argument('<run...>', 'Directories of finished runs, or name=directory')
+    .argument('<run...>', 'Finished runs: their directories or packed models (.tgz), or name=path')
     .option(
       '--host <address>',
       'Address to listen on; 0.0.0.0 accepts other machines and needs a token',
@@ -34,7 +34,7 @@ export function register(program: Command): void {
     .option('--cors-origin <origin>', 'Origin whose web pages may ask; repeat for several', collect, [])
     .option(
       '--reload <seconds>',
-      'Seconds between looks for a newer model of a run; 0: never',
+      'Check each run for a newer model every so many seconds; 0: never',
       wholeNumber,
       5,
     );
@@ -42,22 +42,25 @@ export function register(program: Command): void {
     .option('--state <folder>', 'Keep events of streams in a log on disk, which survives the process')
     .option(
       '--lateness <time>',
-      'Wait so long for earlier events, in the time of the stream (default: 0)',
+      'How late events may arrive, in the unit of their times (seconds, if times are seconds): events wait this long to be put in order (default: 0)',
       positiveNumber,
     )
     .addOption(
-      new Option('--late <rule>', 'Drop later ones, write them to a side file, or apply them now').choices([
-        'drop',
-        'side',
-        'apply',
-      ]),
+      new Option(
+        '--late <rule>',
+        'Events that come later than that: drop, side (write them to late.jsonl as well), or apply (at the present time of the stream) (default: drop)',
+      ).choices(['drop', 'side', 'apply']),
     )
     .option(
       '--max-future <time>',
-      'Set events apart that are further ahead of the clock (default: an hour)',
+      'Quarantine events whose time is further than this ahead of the clock, in the unit of their times (default: one hour)',
       positiveNumber,
     )
-    .option('--new-nodes <rule>', 'allow, refuse, or how many new names events may bring', newNodesRule)
+    .option(
+      '--new-nodes <rule>',
+      'Names that training did not have: allow, refuse, or a number of them to allow (default: allow; refuse for models that cannot grow)',
+      newNodesRule,
+    )
     .option(
       '--source <source>',
       'Take events from a file of JSON lines that grows, from - (standard input), or from nats://host:port/STREAM',
@@ -70,8 +73,11 @@ export function register(program: Command): void {
 POST /rank       {"questions":[{"head":"ana","relation":"knows"}],"k":3}
 POST /score      {"edges":[{"head":"ana","relation":"knows","tail":"carl"}]}
 POST /neighbors  {"names":["ana"]}          POST /recommend  {"names":["ana"],"k":10}
-POST /classify   {"names":["c4"]}           POST /events     {"events":[{"head":"u3","tail":"u7","time":1800000000}]}
-GET  /status  /quarantine (streams)  /models  /openapi.json  /health  /metrics; several runs: POST /models/{name}/rank …`,
+POST /classify   {"names":["c4"]}           POST /embed      {"names":["ana"]}
+GET  /models  /openapi.json  /health  /metrics; several runs: POST /models/{name}/rank …
+Streams:         POST /events  {"events":[{"head":"u3","tail":"u7","time":1800000000}]}
+                 POST /nodes   {"nodes":[{"name":"u9"}]}   GET /status   GET /quarantine, POST /quarantine/release, /quarantine/delete
+Open Inference Protocol: GET /v2, /v2/health/ready, /v2/models/{name}, POST /v2/models/{name}/infer`,
     )
     .action(async (runs: string[], options: ServeCommand) =>
       (await import('../serve.js')).serveCommand(runs, options),

@@ -98,15 +98,17 @@ export interface OverrideOptions {
 /**
  * Lets a command take `--section.key=value`. `rewriteOverrides` turns these into an ordinary option before parsing, so
  * commander still rejects misspelt options.
+ * Commands whose `--set` has another use too pass its flags and text.
  */
-export function overrideOption(command: Command): Command {
+export function overrideOption(
+  command: Command,
+  {
+    flags = '--set <section.key=value>',
+    text = 'Override a configuration key (repeatable); also written --training.num_epochs=5',
+  }: { readonly flags?: string; readonly text?: string } = {},
+): Command {
   return command
-    .option(
-      '--set <section.key=value>',
-      'Override a configuration key (repeatable); also written --training.num_epochs=5',
-      (text: string, before: readonly string[]) => [...before, text],
-      [],
-    )
+    .option(flags, text, (given: string, before: readonly string[]) => [...before, given], [])
     .addHelpText(
       'after',
       `

@@ -31,7 +31,8 @@ export class Admission {
           'Send several requests.',
         ),
       );
-    const lag = model.released - model.applied + log.unwritten;
+    const lag = (model.hasBatch(intake.watermark.value) ? model.released - model.applied : 0) + log.unwritten;
+    // Events of an incomplete batch are ignored: only later events complete it.
     if (lag + count > this.#maxLag && lag > 0) {
       const seconds = model.rate > 0 ? Math.min(60, Math.ceil((lag + count - this.#maxLag) / model.rate)) : 1;
       this.#reject(

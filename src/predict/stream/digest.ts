@@ -1,5 +1,6 @@
 /** A checksum of everything that answers depend on. */
 import { createHash } from 'node:crypto';
+import { addedFeatures } from './snapshot.js';
 import type { StreamModel } from './stream-model.js';
 
 export function streamDigest(model: StreamModel): string {
@@ -13,6 +14,7 @@ export function streamDigest(model: StreamModel): string {
   };
   for (const [name, array] of Object.entries(model.columnsOf(0, model.released))) add(name, array);
   add('destinations', pool.nodes);
+  for (const [name, array] of Object.entries(addedFeatures(model))) add(name, array);
   const { arrays = {}, ...rest } = scorer.state?.snapshot() ?? {};
   for (const name of Object.keys(arrays).sort()) add(name, arrays[name] as NodeJS.TypedArray);
   hash.update(JSON.stringify([nodes.added, model.applied, rest]));

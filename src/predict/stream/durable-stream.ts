@@ -8,33 +8,40 @@ import type { OpenedEventRun } from '../../train/index.js';
 import { expected, ValueError } from '../../util/errors.js';
 import { checkNamedEvents } from '../check-questions.js';
 import { EventPredictor } from '../event-predictor.js';
-import type { AppendOptions, AppendResult, NamedEvent } from '../predictor.js';
+import { unknownEventNode } from '../find-name.js';
+import type { Ability, AppendOptions, AppendResult, NamedEvent, ReadOptions } from '../predictor.js';
+import { nodeFeatureWidth, plainNodes } from './added-nodes.js';
 import { Admission } from './admission.js';
 import { checkId, plainEvent } from './check-events.js';
 import { streamDigest } from './digest.js';
-import type { PlainEvent, UnreadableMessage } from './log-entry.js';
+import type { AppendEntry, PlainEvent, UnreadableMessage } from './log-entry.js';
 import type { SourceMessage, Unreadable } from './sources/messages.js';
 import { StreamEngine } from './stream-engine.js';
 import { makeStreamParts, type StreamParts } from './stream-parts.js';
 import { statusOf } from './stream-status.js';
-import type { QuarantinedEvent, StreamEvent, StreamOptions, StreamStatus } from './types.js';
+import type { QuarantinedEvent, StreamEvent, StreamNode, StreamOptions, StreamStatus } from './types.js';
+import { WaitingView } from './waiting-view.js';
 
 /** Messages of a source that are appended together. */
 export interface SourceBatch {
   readonly source: string;
   /** After the last message of the batch; null for sources without positions. */
   readonly position: number | null;
+  /** Identifies what was read before the position, such as a checksum. */
+  readonly mark?: string;
   readonly messages: readonly SourceMessage[];
 }
 
 export class DurableStream extends EventPredictor {
   readonly #engine: StreamEngine;
   readonly #admission: Admission;
+  readonly #waiting: WaitingView;
 
   private constructor({ run, scorer }: StreamParts, engine: StreamEngine, options: StreamOptions) {
     super(run, scorer);
     this.#engine = engine;
     this.#admission = new Admission(engine, options);
+    this.#waiting = new WaitingView(engine, run);
   }
 
   /** The run is closed with the stream, or if the stream cannot be opened. */
@@ -48,7 +55,10 @@ export class DurableStream extends EventPredictor {
     }
   }
 
-  /** Released events since the stream was created: read it after an answer to know what the answer has seen. */
+  /**
+   * Released events since the stream was created, which are neighbours for every question from then on. The memory of the
+   * model has the first `status().applied` of them.
+   */
   get version(): number {
     return this.#engine.model.released;
   }
@@ -74,11 +84,28 @@ export class DurableStream extends EventPredictor {
       plainEvent(`events[${i}]`, event, this.columns, this.#engine.intake.rules.perSecond),
     );
     if (this.#engine.intake.rules.maxNewNodes === 0) this.#checkNames(plain);
-    return this.#write(source, null, plain, [], requestId ?? null);
+    const [position, unreadable] = [null, []];
+    return this.#write({ source, position, requestId: requestId ?? null, events: plain, unreadable });
+  }
+
+  /**
+   * Adds nodes before an event brings them; resolves when they are on the disk. A node that is known changes nothing, and is an
+   * error if other features are given. If one is wrong, none is added.
+   */
+  async addNodes(nodes: readonly StreamNode[]): Promise<Pick<AppendResult, 'newNodes'>> {
+    const { intake, model } = this.#engine;
+    const plain = plainNodes(nodes, model.parts.nodes, nodeFeatureWidth(this.run));
+    this.#engine.checkAlive();
+    const wrong = intake.refusal(plain);
+    if (wrong !== null) throw new ValueError(wrong);
+    const entry = { kind: 'nodes', now: Date.now(), nodes: plain } as const;
+    const { newNodes, refused } = await this.#engine.write(entry, Math.max(1, plain.length));
+    if (refused !== undefined) throw new ValueError(refused);
+    return { newNodes };
   }
 
   /** Appends messages of a source; its position becomes part of the log. Messages that are not events are quarantined. */
-  async appendBatch({ source, position, messages }: SourceBatch): Promise<AppendResult> {
+  async appendBatch({ source, position, mark, messages }: SourceBatch): Promise<AppendResult> {
     const events: PlainEvent[] = [];
     const unreadable: UnreadableMessage[] = [];
     for (const message of messages) {
@@ -86,12 +113,28 @@ export class DurableStream extends EventPredictor {
       if ('reason' in read) unreadable.push({ text: `${read.reason}: ${read.text.slice(0, 1000)}` });
       else events.push(read);
     }
-    return this.#write(source, position, events, unreadable, null);
+    const at = { position, ...(mark === undefined ? {} : { mark }) };
+    return this.#write({ source, ...at, requestId: null, events, unreadable });
+  }
+
+  /** Why the stream has stopped; null while it works. Cheaper than `status()`. */
+  get failure(): string | null {
+    return this.#engine.failure?.message ?? null;
+  }
+
+  /** Whether events of this stream have types. */
+  get takesTypes(): boolean {
+    return this.columns.takesTypes;
   }
 
   /** Position of the last message of a source in the log; null if there is none. */
   positionOf(source: string): number | null {
     return this.#engine.intake.watermark.sources.get(source)?.position ?? null;
+  }
+
+  /** The mark that a source gave with its position; null if it gave none. */
+  markOf(source: string): string | null {
+    return this.#engine.intake.watermark.sources.get(source)?.mark ?? null;
   }
 
   /** Releases all waiting events and applies them; later events before them are late. */
@@ -134,10 +177,31 @@ export class DurableStream extends EventPredictor {
     return streamDigest(this.#engine.model);
   }
 
+  protected override checkRead(where: Ability, read: NonNullable<ReadOptions['read']>): void {
+    if (read === 'latest' && !this.#waiting.isVisible)
+      throw new ValueError(
+        expected(
+          where,
+          "'watermark'",
+          'read',
+          read,
+          'This model answers from memory alone, without neighbours.',
+        ),
+      );
+  }
+
+  protected override seeing<T>(read: ReadOptions['read'], work: () => T): T {
+    return read === 'latest' ? this.#waiting.seeing(work) : work();
+  }
+
   protected override refresh(): void {
     this.#engine.checkAlive();
     // Where the state does not depend on batches, answers see what has just been released.
-    if (this.scorer.state?.isBatchFree === true) this.#engine.applyBatch();
+    if (this.scorer.state?.isBatchFree === true) this.#engine.applyNow();
+  }
+
+  protected override asking<T>(question: () => Promise<T>): Promise<T> {
+    return this.#engine.asking(question);
   }
 
   protected override async release(): Promise<void> {
@@ -155,47 +219,38 @@ export class DurableStream extends EventPredictor {
     readonly text: string;
     readonly event: StreamEvent;
   }): PlainEvent | Unreadable {
+    // A message may have a field of this name by chance; sources refuse a mapping that names one.
+    const { type: _, ...untyped } = event;
+    const used = this.columns.takesTypes ? event : untyped;
     try {
-      checkNamedEvents('append', [event]);
-      return plainEvent('message', event, this.columns, this.#engine.intake.rules.perSecond);
+      checkNamedEvents('append', [used]);
+      return plainEvent('message', used, this.columns, this.#engine.intake.rules.perSecond);
     } catch (error) {
       if (!(error instanceof ValueError)) throw error;
       return { text, reason: error.message };
     }
   }
 
-  #write(
-    source: string,
-    position: number | null,
-    events: readonly PlainEvent[],
-    unreadable: readonly UnreadableMessage[],
-    requestId: string | null,
-  ): Promise<AppendResult> {
+  #write(entry: Omit<AppendEntry, 'kind' | 'now'>): Promise<AppendResult> {
+    const { events, source } = entry;
     const now = Date.now();
     let latest = Number.NEGATIVE_INFINITY;
     for (const { time } of events) latest = Math.max(latest, time);
     this.#engine.checkAlive();
     this.#admission.check(events.length, source, latest, now);
-    const weight = Math.max(1, events.length);
-    return this.#engine.write(
-      { kind: 'append', now, source, position, requestId, events, unreadable },
-      weight,
-    );
+    return this.#engine.write({ kind: 'append', now, ...entry }, Math.max(1, events.length));
   }
 
   #checkNames(events: readonly PlainEvent[]): void {
-    const unknown = events.findIndex((event) => this.#engine.intake.hasNewName(event));
-    if (unknown < 0) return;
-    const { head, tail } = events[unknown];
-    throw new ValueError(
-      expected(
-        'append',
-        'names that the model knows',
-        `events[${unknown}]`,
-        `${head}, ${tail}`,
-        "Open the stream with newNodes: 'allow'.",
-      ),
-    );
+    const { nodes } = this.#engine.model.parts;
+    const advice = "Open the stream with newNodes: 'allow' (skein serve: --new-nodes allow).";
+    for (const [i, { head, tail }] of events.entries())
+      for (const [end, raw, side] of [
+        ['head', head, 'src'],
+        ['tail', tail, 'dst'],
+      ] as const)
+        if (nodes.idOf(raw, side) === undefined)
+          throw unknownEventNode(nodes, { where: 'append', field: `events[${i}].${end}`, raw, side, advice });
   }
 
   #checkKeys(keys: readonly number[]): readonly number[] {

@@ -99,6 +99,19 @@ export class DestinationPool {
     this.#rows.push(row);
   }
 
+  /** Destinations after the first ones, and the rows at which they were added. */
+  save(): { readonly nodes: Int32Array; readonly rows: Int32Array } {
+    return { nodes: this.nodes.slice(this.#base), rows: Int32Array.from(this.#rows) };
+  }
+
+  /** Replaces the destinations after the first ones. */
+  load({ nodes, rows }: { readonly nodes: Int32Array; readonly rows: Int32Array }): void {
+    for (const node of this.nodes.subarray(this.#base)) this.#present.delete(node);
+    this.#count = this.#base;
+    this.#rows.length = 0;
+    for (const [i, node] of nodes.entries()) this.add(node, rows[i]);
+  }
+
   /** Returns how many destinations there were before a row. */
   countBefore(row: number): number {
     let [low, high] = [0, this.#rows.length];

@@ -16,6 +16,7 @@ export type {
   QuarantinedEvent,
   SourceStatus,
   StreamEvent,
+  StreamNode,
   StreamOptions,
   StreamQuality,
   StreamStatus,

@@ -7,9 +7,11 @@
  */
 
 import type { AppendResult, EventOutcome } from '../predictor.js';
+import type { PlainNode } from './added-nodes.js';
 import type { GrowingNodes } from './growing-nodes.js';
 import { IdWindow, type IdWindowArrays } from './id-window.js';
-import type { LogEntry, PlainEvent } from './log-entry.js';
+import { decodeLines, encodeLines } from './json-lines.js';
+import type { AppendEntry, LogEntry, PlainEvent } from './log-entry.js';
 import { Quarantine } from './quarantine.js';
 import { RequestMemory } from './request-memory.js';
 import type { StreamRules } from './stream-rules.js';
@@ -23,6 +25,10 @@ export interface IntakeSink {
   release(events: readonly PlainEvent[]): void;
   /** Takes a late event, if the rule is `side`. */
   setAside(event: PlainEvent, sequence: number, now: number): void;
+  /** Returns why nodes cannot be added, or null. */
+  refusal(nodes: readonly PlainNode[]): string | null;
+  /** Adds nodes that are not refused. */
+  addNodes(nodes: readonly PlainNode[]): void;
   /** Ends a batch of the model after the events that were released so far. */
   cut(): void;
 }
@@ -34,7 +40,23 @@ export interface IntakeCounts {
   quarantined: number;
 }
 
-type AppendEntry = Extract<LogEntry, { kind: 'append' }>;
+export interface SavedIntake {
+  readonly json: {
+    readonly rules: StreamRules;
+    readonly counts: IntakeCounts;
+    readonly watermark: unknown;
+    readonly nextKey: number;
+  };
+  /** Lists without a small bound, as lines of JSON. */
+  readonly lists: Readonly<Record<'waiting' | 'quarantined' | 'requests', Uint8Array>>;
+  readonly ids: IdWindowArrays;
+}
+
+/** The result of an entry. */
+export interface Decided extends AppendResult {
+  /** Why an entry of nodes changed nothing. */
+  readonly refused?: string;
+}
 
 const nothing: AppendResult = { outcomes: [], newNodes: 0 };
 
@@ -58,19 +80,17 @@ export class Intake {
     this.#sink = sink;
   }
 
-  get rememberedIds(): number {
-    return this.#ids.count;
-  }
-
   /** The answer to a request that is known; null otherwise. */
   known(requestId: string): AppendResult | null {
     return this.#requests.get(requestId);
   }
 
-  apply(entry: LogEntry, sequence: number): AppendResult {
+  apply(entry: LogEntry, sequence: number): Decided {
     switch (entry.kind) {
       case 'append':
         return this.#append(entry, sequence);
+      case 'nodes':
+        return this.#addNodes(entry.nodes);
       case 'rules':
         this.rules = entry.rules;
         return nothing;
@@ -95,6 +115,27 @@ export class Intake {
     return this.#nodes.idOf(head, 'src') === undefined || this.#nodes.idOf(tail, 'dst') === undefined;
   }
 
+  /** Returns why nodes cannot be added, or null. */
+  refusal(nodes: readonly PlainNode[]): string | null {
+    const { maxNewNodes } = this.rules;
+    const fresh = nodes.filter(({ name, side }) => this.#nodes.idOf(name, side ?? undefined) === undefined);
+    const names = new Set(fresh.map(({ name, side }) => this.#nodes.key(name, side ?? undefined)));
+    const total = this.#nodes.numAdded + new Set([...this.#pendingNames, ...names]).size;
+    if (maxNewNodes !== null && names.size > 0 && total > maxNewNodes)
+      return `addNodes: expected at most ${maxNewNodes} new nodes, got ${total}. Open the stream with another rule for newNodes.`;
+    return this.#sink.refusal(nodes);
+  }
+
+  /** Nodes may have become known since the request was checked: the log decides. */
+  #addNodes(nodes: readonly PlainNode[]): Decided {
+    const refused = this.refusal(nodes);
+    if (refused !== null) return { ...nothing, refused };
+    const names = this.#pendingNames.size + this.#nodes.size;
+    this.#sink.addNodes(nodes);
+    for (const { name, side } of nodes) this.#pendingNames.delete(this.#nodes.key(name, side ?? undefined));
+    return { ...nothing, newNodes: this.#pendingNames.size + this.#nodes.size - names };
+  }
+
   #append(entry: AppendEntry, sequence: number): AppendResult {
     const { events, requestId, source, now } = entry;
     const before = requestId === null ? null : this.#requests.get(requestId);
@@ -117,7 +158,8 @@ export class Intake {
       this.quarantine.add({ reason: 'unreadable', source, arrived: now, event: null, text }, maxQuarantined);
     }
     const newNodes = this.#pendingNames.size + this.#nodes.size - names;
-    this.watermark.hear(source, latest, now, entry.position);
+    const { position, mark = null } = entry;
+    this.watermark.hear(source, latest, now, position === null ? null : { position, mark });
     this.watermark.advance(now, this.rules);
     const due = this.#release();
     for (const [i, { time }] of events.entries())
@@ -223,32 +265,31 @@ export class Intake {
     return this.quarantine.list(most);
   }
 
-  /** The state as JSON and arrays. */
-  save(): { readonly json: unknown; readonly ids: IdWindowArrays } {
+  /** Copies the state, as JSON, long lists and arrays. */
+  save(): SavedIntake {
     const { rules, counts, watermark, waiting, quarantine } = this;
+    const { nextKey, entries } = quarantine.save();
     return {
-      json: {
-        ...{ rules, counts, watermark: watermark.save(), waiting: waiting.save() },
-        ...{ quarantine: quarantine.save(), requests: this.#requests.save() },
+      json: { rules, counts: { ...counts }, watermark: watermark.save(), nextKey },
+      lists: {
+        waiting: encodeLines(waiting.save()),
+        quarantined: encodeLines(entries),
+        requests: encodeLines(this.#requests.save()),
       },
       ids: this.#ids.save(),
     };
   }
 
   /** Restores a saved state; names must be there already. */
-  load(json: unknown, ids: IdWindowArrays): void {
-    const saved = json as Readonly<Record<'watermark' | 'waiting' | 'quarantine' | 'requests', unknown>> & {
-      rules: StreamRules;
-      counts: IntakeCounts;
-    };
-    this.rules = saved.rules;
-    Object.assign(this.counts, saved.counts);
-    this.watermark.load(saved.watermark);
-    this.waiting.load(saved.waiting);
+  load({ json, lists, ids }: SavedIntake): void {
+    this.rules = json.rules;
+    Object.assign(this.counts, json.counts);
+    this.watermark.load(json.watermark);
+    this.waiting.load(decodeLines(lists.waiting));
     for (const event of this.waiting.events())
       for (const key of this.#newKeys(event)) this.#pendingNames.add(key);
-    this.quarantine.load(saved.quarantine);
-    this.#requests.load(saved.requests);
+    this.quarantine.load({ nextKey: json.nextKey, entries: decodeLines(lists.quarantined) });
+    this.#requests.load(decodeLines(lists.requests));
     this.#ids.load(ids);
   }
 }

@@ -2,7 +2,8 @@
  * Entries of the log of a stream: everything that its state depends on. What the wall clock decides is decided by the time
  * in the entry, so that reading the log again decides the same.
  */
-import { FormatError } from '../../util/errors.js';
+import { FormatError, ValueError } from '../../util/errors.js';
+import type { PlainNode } from './added-nodes.js';
 import type { StreamRules } from './stream-rules.js';
 import type { StreamEvent } from './types.js';
 
@@ -28,13 +29,18 @@ export type LogEntry =
       readonly now: number;
       readonly source: string;
       readonly position: number | null;
+      /** Identifies what the source has read before the position. Absent for most sources, and in older logs. */
+      readonly mark?: string;
       readonly requestId: string | null;
       readonly events: readonly PlainEvent[];
       readonly unreadable: readonly UnreadableMessage[];
     }
   | { readonly kind: 'flush'; readonly now: number }
   | { readonly kind: 'release' | 'delete'; readonly now: number; readonly keys: readonly number[] }
+  | { readonly kind: 'nodes'; readonly now: number; readonly nodes: readonly PlainNode[] }
   | { readonly kind: 'rules'; readonly now: number; readonly rules: StreamRules };
+
+export type AppendEntry = Extract<LogEntry, { kind: 'append' }>;
 
 type EventFields = readonly (string | number | null | readonly number[])[];
 
@@ -69,7 +75,15 @@ export function namedEvent({ head, tail, time, id, type, features }: PlainEvent)
 
 export function encodeEntry(entry: LogEntry): Uint8Array {
   const plain = entry.kind === 'append' ? { ...entry, events: entry.events.map(eventFields) } : entry;
-  return Buffer.from(JSON.stringify(plain));
+  try {
+    return Buffer.from(JSON.stringify(plain));
+  } catch (error) {
+    // Strings of JavaScript have a limit.
+    if (!(error instanceof RangeError)) throw error;
+    throw new ValueError(
+      'append: expected a request of at most 256 MiB, got a larger one. Send fewer events.',
+    );
+  }
 }
 
 export function decodeEntry(content: Uint8Array, sequence: number): LogEntry {

@@ -19,7 +19,11 @@ export async function openStream(
   options: StreamOptions,
 ): Promise<DurableStream> {
   checkStreamOptions(options);
-  const opened =
-    typeof run === 'object' ? run : await openRun(runPath(run), { command: 'openStream', over: 'events' });
+  const opened = isOpened(run) ? run : await openRun(runPath(run), { command: 'openStream', over: 'events' });
   return DurableStream.open(opened, options);
+}
+
+/** Returns whether a run over events is open already; `openRun` rejects what is neither that nor a path. */
+function isOpened(run: string | OpenedEventRun): run is OpenedEventRun {
+  return typeof run === 'object' && run?.kind === 'events' && typeof run.close === 'function';
 }

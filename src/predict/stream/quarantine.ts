@@ -36,10 +36,6 @@ export class Quarantine {
     return this.#entries.has(key);
   }
 
-  get(key: number): Quarantined | undefined {
-    return this.#entries.get(key);
-  }
-
   /** Removes and returns an entry; undefined if there is none. */
   take(key: number): Quarantined | undefined {
     const entry = this.#entries.get(key);
@@ -61,7 +57,7 @@ export class Quarantine {
     return found;
   }
 
-  save(): unknown {
+  save(): { readonly nextKey: number; readonly entries: readonly unknown[] } {
     const entries = [...this.#entries.values()];
     return {
       nextKey: this.#nextKey,
@@ -69,9 +65,8 @@ export class Quarantine {
     };
   }
 
-  load(saved: unknown): void {
-    const { nextKey, entries } = saved as { nextKey: number; entries: (Quarantined & { event: never })[] };
-    for (const { event, ...rest } of entries) {
+  load({ nextKey, entries }: ReturnType<Quarantine['save']>): void {
+    for (const { event, ...rest } of entries as (Quarantined & { event: never })[]) {
       const entry = { ...rest, event: event === null ? null : eventOf(event) };
       this.#entries.set(entry.key, entry);
       if (entry.event?.id != null) this.#ids.set(entry.event.id, entry.key);

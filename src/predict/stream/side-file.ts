@@ -1,11 +1,25 @@
 /** Late events in a file of JSON lines, each once: lines carry the sequence number of their record in the log. */
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, truncateSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  fsyncSync,
+  ftruncateSync,
+  openSync,
+  readSync,
+  writeSync,
+} from 'node:fs';
 import { withStorageErrors } from '../../storage/atomic-file.js';
 import { namedEvent, type PlainEvent } from './log-entry.js';
+
+const newline = 10;
+const blockBytes = 2 ** 16;
 
 export class SideFile {
   readonly #path: string;
   #file: number | null = null;
+  /** The file may be large; it is read when the first late event comes. */
+  #isRead = false;
   /** Lines of this record that are in the file already, or of later ones. */
   #last = 0;
   #lines = 0;
@@ -14,10 +28,13 @@ export class SideFile {
 
   constructor(path: string) {
     this.#path = path;
-    if (existsSync(path)) withStorageErrors('read', path, () => this.#readEnd());
   }
 
   add(event: PlainEvent, sequence: number, arrived: number): void {
+    if (!this.#isRead) {
+      this.#isRead = true;
+      if (existsSync(this.#path)) withStorageErrors('read', this.#path, () => this.#readEnd());
+    }
     if (sequence !== this.#current) [this.#current, this.#currentLines] = [sequence, 0];
     this.#currentLines++;
     // The log is read again after a crash; these lines survived it.
@@ -40,16 +57,43 @@ export class SideFile {
     this.#file = null;
   }
 
+  /** Finds how many lines the last record has, from the end of the file, and cuts an incomplete line. */
   #readEnd(): void {
-    const text = readFileSync(this.#path, 'utf8');
-    const complete = text.slice(0, text.lastIndexOf('\n') + 1);
-    if (complete.length < text.length) truncateSync(this.#path, Buffer.byteLength(complete));
-    const lines = complete.split('\n').slice(0, -1);
-    for (let i = lines.length - 1; i >= 0; i--) {
-      const { sequence } = JSON.parse(lines[i]) as { sequence: number };
-      if (i === lines.length - 1) this.#last = sequence;
-      if (sequence !== this.#last) break;
-      this.#lines++;
+    const file = openSync(this.#path, 'r+');
+    try {
+      const { size } = fstatSync(file);
+      let end: Buffer = Buffer.alloc(0);
+      let hasLast = false;
+      for (let at = size; at > 0 && !hasLast; ) {
+        const length = Math.min(at, blockBytes);
+        at -= length;
+        const block = Buffer.alloc(length);
+        readSync(file, block, 0, length, at);
+        end = Buffer.concat([block, end]);
+        hasLast = this.#countLast(end, at === 0);
+      }
+      const torn = size - (end.lastIndexOf(newline) + 1 + size - end.length);
+      if (torn > 0) ftruncateSync(file, size - torn);
+    } finally {
+      closeSync(file);
     }
+  }
+
+  /** Counts the lines of the last record in the end of the file; returns whether they all are in it. */
+  #countLast(end: Buffer, isWhole: boolean): boolean {
+    this.#lines = 0;
+    let to = end.lastIndexOf(newline);
+    if (to < 0) return isWhole;
+    while (to > 0) {
+      const from = end.lastIndexOf(newline, to - 1) + 1;
+      // The first line of the block may lack its beginning.
+      if (from === 0 && !isWhole) return false;
+      const { sequence } = JSON.parse(end.toString('utf8', from, to)) as { sequence: number };
+      if (this.#lines === 0) this.#last = sequence;
+      if (sequence !== this.#last) return true;
+      this.#lines++;
+      to = from - 1;
+    }
+    return isWhole;
   }
 }

@@ -6,6 +6,7 @@ import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ArrayFile, loadArrays, saveArrays } from '../../storage/array-file.js';
 import { withStorageErrors, writeFileAtomic } from '../../storage/atomic-file.js';
+import { isTemporaryName } from '../../storage/temporary-name.js';
 import { FormatError, SkeinError, StateError } from '../../util/errors.js';
 import type { ReleasedColumns } from './stream-model.js';
 
@@ -15,7 +16,7 @@ const keptSnapshots = 3;
 
 /** Properties that must not change while a folder is in use. */
 export interface StreamIdentity {
-  readonly format: 1;
+  readonly format: 2;
   /** Checksums of the training stream. */
   readonly stream: string;
   /** Checksum of the parameters. */
@@ -60,6 +61,17 @@ export class StateFolder {
         );
   }
 
+  /**
+   * Removes incomplete files that a killed process has left: each snapshot has a name of its own, so no later one replaces
+   * them. Safe because the lock of the log is held.
+   */
+  removeIncomplete(): void {
+    withStorageErrors('write', this.path, () => {
+      for (const name of readdirSync(this.path).filter(isTemporaryName))
+        rmSync(join(this.path, name), { force: true });
+    });
+  }
+
   /** Writes the identity of a new folder. */
   async writeIdentity(identity: StreamIdentity): Promise<void> {
     if (existsSync(this.#identityFile)) return;
@@ -70,13 +82,12 @@ export class StateFolder {
   async saveEvents(
     released: number,
     columnsOf: (from: number, to: number) => ReleasedColumns,
-  ): Promise<number> {
+  ): Promise<void> {
     const full = Math.floor(released / eventsPerFile);
     for (let file = this.#countEventFiles(); file < full; file++) {
       const { ...arrays } = columnsOf(file * eventsPerFile, (file + 1) * eventsPerFile);
       await saveArrays(this.#eventFile(file), { arrays, json: { first: file * eventsPerFile } });
     }
-    return full * eventsPerFile;
   }
 
   async loadEvents(file: number): Promise<ReleasedColumns> {

@@ -6,9 +6,9 @@
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { EventLog } from '../../storage/event-log.js';
-import { InternalError, StateError } from '../../util/errors.js';
-import type { AppendResult } from '../predictor.js';
-import { Intake } from './intake.js';
+import { InternalError, StateError, ValueError } from '../../util/errors.js';
+import { addNodes, refusal } from './added-nodes.js';
+import { type Decided, Intake } from './intake.js';
 import { decodeEntry, encodeEntry, type LogEntry } from './log-entry.js';
 import { SideFile } from './side-file.js';
 import { restoreSnapshot, takeSnapshot } from './snapshot.js';
@@ -30,6 +30,12 @@ export interface Replayed {
   readonly seconds: number;
 }
 
+/** Milliseconds for which questions may delay a batch. */
+const longestHold = 1000;
+
+/** Milliseconds of work without a pause while the log is read again. */
+const longestTurn = 50;
+
 export class StreamEngine {
   readonly model: StreamModel;
   readonly intake: Intake;
@@ -46,6 +52,8 @@ export class StreamEngine {
   #applying: Promise<void> | null = null;
   /** Whether entries came after the last look at the model. */
   #hasWork = false;
+  /** Questions that are between their parts. */
+  #questions = 0;
   #snapshotting: Promise<void> | null = null;
   #lastWrite: Promise<unknown> = Promise.resolve();
   #timer: NodeJS.Timeout | null = null;
@@ -62,6 +70,8 @@ export class StreamEngine {
     const { nodes, scorer } = model.parts;
     this.intake = new Intake(rules, nodes, scorer.graph.lastTime, {
       release: (events) => model.release(events),
+      refusal: (given) => refusal(given, model.parts),
+      addNodes: (given) => addNodes(given, model.parts),
       cut: () => model.cut(),
       setAside: (event, sequence, now) => this.#side.add(event, sequence, now),
     });
@@ -78,6 +88,7 @@ export class StreamEngine {
     try {
       const engine = new StreamEngine(parts, log);
       engine.#folder.checkIdentity(identity);
+      engine.#folder.removeIncomplete();
       await engine.#restore();
       if (engine.#processed === 0 || JSON.stringify(engine.intake.rules) !== JSON.stringify(rules))
         await engine.write({ kind: 'rules', now: Date.now(), rules }, 1);
@@ -111,7 +122,7 @@ export class StreamEngine {
   }
 
   /** Writes an entry; resolves when it is on the disk and decided about. */
-  write(entry: LogEntry, weight: number): Promise<AppendResult> {
+  write(entry: LogEntry, weight: number): Promise<Decided> {
     this.checkAlive();
     if (this.#isClosing) throw new StateError('stream: expected an open stream, got one that is closing.');
     const result = this.#write(entry, weight);
@@ -126,14 +137,25 @@ export class StreamEngine {
     this.checkAlive();
   }
 
-  /** Applies one batch now. */
-  applyBatch(): boolean {
+  /** Applies all complete batches now, unless a question is between its parts. */
+  applyNow(): void {
     this.checkAlive();
+    if (this.#questions > 0) return;
     try {
-      return this.model.applyBatch(this.intake.watermark.value);
+      while (this.model.applyBatch(this.intake.watermark.value));
     } catch (error) {
       this.#fail(error);
       throw error;
+    }
+  }
+
+  /** Runs a question that takes several turns of the event loop; no batch is applied between them. */
+  async asking<T>(question: () => Promise<T>): Promise<T> {
+    this.#questions++;
+    try {
+      return await question();
+    } finally {
+      this.#questions--;
     }
   }
 
@@ -166,12 +188,14 @@ export class StreamEngine {
     }
   }
 
-  async #write(entry: LogEntry, weight: number): Promise<AppendResult> {
+  async #write(entry: LogEntry, weight: number): Promise<Decided> {
+    const content = encodeEntry(entry);
     let sequence: number;
     try {
-      sequence = await this.log.append(encodeEntry(entry), weight);
+      sequence = await this.log.append(content, weight);
     } catch (error) {
-      this.#fail(error);
+      // A record that is too large was not written; the stream works on.
+      if (!(error instanceof ValueError)) this.#fail(error);
       throw error;
     }
     this.checkAlive();
@@ -181,7 +205,7 @@ export class StreamEngine {
     return result;
   }
 
-  #process(entry: LogEntry, sequence: number): AppendResult {
+  #process(entry: LogEntry, sequence: number): Decided {
     try {
       if (sequence !== this.#processed + 1)
         throw new InternalError(`record ${sequence} of the log after ${this.#processed}`);
@@ -205,13 +229,20 @@ export class StreamEngine {
     try {
       while (this.#hasWork) {
         this.#hasWork = false;
-        do await nextTurn();
+        do await this.#questionsAnswered();
         while (this.#failure === null && this.model.applyBatch(this.intake.watermark.value));
       }
     } catch (error) {
       this.#fail(error);
     }
     this.#applying = null;
+  }
+
+  /** Waits for questions that are between their parts, but not for ever: under constant load there always is one. */
+  async #questionsAnswered(): Promise<void> {
+    const until = performance.now() + longestHold;
+    do await nextTurn();
+    while (this.#questions > 0 && performance.now() < until);
   }
 
   #fail(error: unknown): void {
@@ -245,6 +276,16 @@ export class StreamEngine {
     this.lastSnapshot = { sequence, time: Date.now(), seconds };
   }
 
+  /** Applies all complete batches, and lets the program do other work now and then, such as answering a health check. */
+  async #applyRestored(): Promise<void> {
+    let paused = performance.now();
+    while (this.model.applyBatch(this.intake.watermark.value)) {
+      if (performance.now() < paused + longestTurn) continue;
+      await nextTurn();
+      paused = performance.now();
+    }
+  }
+
   async #restore(): Promise<void> {
     const started = performance.now();
     if (this.log.torn !== null) this.notice(this.log.torn);
@@ -258,9 +299,9 @@ export class StreamEngine {
       const entry = decodeEntry(content, sequence);
       events += this.#process(entry, sequence).outcomes.length;
       records++;
-      while (this.model.applyBatch(this.intake.watermark.value));
+      await this.#applyRestored();
     }
-    while (this.model.applyBatch(this.intake.watermark.value));
+    await this.#applyRestored();
     this.replayed = { records, events, seconds: (performance.now() - started) / 1000 };
   }
 }

@@ -84,9 +84,14 @@ export class StreamModel {
 
   /** Ends a batch after the events that are released. */
   cut(): void {
+    if (this.#state === null || this.#state.isBatchFree === true) return;
     const { numEvents } = this.#scorer.graph;
-    if (this.#state?.isBatchFree !== true && numEvents > (this.#cuts.at(-1) ?? this.#scorer.stateRows))
-      this.#cuts.push(numEvents);
+    if (numEvents > (this.#cuts.at(-1) ?? this.#scorer.stateRows)) this.#cuts.push(numEvents);
+  }
+
+  /** Returns whether `applyBatch` would commit one. */
+  hasBatch(watermark: number): boolean {
+    return this.#batchEnd(watermark) !== null;
   }
 
   /** Commits one batch, if there is a whole one; returns whether. `watermark` tells whether a time is complete. */
@@ -115,7 +120,7 @@ export class StreamModel {
   }
 
   save(): { readonly applied: number; readonly cuts: readonly number[] } {
-    return { applied: this.applied, cuts: this.#cuts };
+    return { applied: this.applied, cuts: [...this.#cuts] };
   }
 
   /** Continues with a restored state that contains the first `applied` events. */

@@ -34,7 +34,7 @@ export function makeStreamParts(given: OpenedEventRun, options: StreamOptions): 
     ...{ scorer, nodes, pool, batchSize, columns: new EventColumnMaker(run) },
     quality: quality === false ? null : new RollingQuality(quality),
   });
-  const identity = { format: 1 as const, stream: stream.fingerprint, model: parametersOf(given), batchSize };
+  const identity = { format: 2 as const, stream: stream.fingerprint, model: parametersOf(given), batchSize };
   return { run, scorer, model, rules, identity };
 }
 

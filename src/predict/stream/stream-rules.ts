@@ -1,6 +1,8 @@
 /** The rules by which a stream decides about events. They are part of its log: a change holds for later events only. */
+import { checkPath } from '../../util/check-path.js';
 import { checkInteger, checkNumber, expected, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
+import { guessClock, unitsPerSecond } from '../event-times.js';
 import type { StreamOptions } from './types.js';
 
 export interface StreamRules {
@@ -24,7 +26,7 @@ const where = 'openStream';
 /** Returns the rules of options; `last` is the last time of the training stream. */
 export function rulesOf(options: StreamOptions, last: number, canGrow: boolean): StreamRules {
   const clock = options.clock ?? guessClock(last);
-  const perSecond = { seconds: 1, milliseconds: 1000, stream: 0 }[clock];
+  const perSecond = unitsPerSecond[clock];
   const unit = perSecond === 0 ? 1 : perSecond;
   const { newNodes = canGrow ? 'allow' : 'refuse', maxJump } = options;
   if (newNodes !== 'refuse' && !canGrow)
@@ -45,12 +47,6 @@ export function rulesOf(options: StreamOptions, last: number, canGrow: boolean):
   };
 }
 
-/** Times since 2001 in seconds or milliseconds are taken for what they look like. */
-function guessClock(last: number): 'seconds' | 'milliseconds' | 'stream' {
-  if (last >= 1e9 && last < 1e10) return 'seconds';
-  return last >= 1e12 && last < 1e13 ? 'milliseconds' : 'stream';
-}
-
 export function checkStreamOptions(options: StreamOptions): void {
   checkOptionNames(where, options, {
     ...({ state: true, lateness: true, late: true, clock: true, maxFuture: true, maxJump: true } as const),
@@ -58,8 +54,8 @@ export function checkStreamOptions(options: StreamOptions): void {
     ...({ maxLag: true, maxQuarantined: true, batchSize: true, snapshotEvery: true } as const),
     ...({ keepLog: true, groupCommit: true, quality: true, onNotice: true } as const),
   });
-  if (typeof options?.state !== 'string' || options.state === '')
-    throw new ValueError(expected(where, 'the path of a folder', 'state', options?.state));
+  const advice = 'It keeps the log and the snapshots of the stream.';
+  checkPath(where, 'the path of a folder', 'state', options?.state, advice);
   for (const name of ['lateness', 'maxFuture', 'maxJump', 'idleSeconds', 'idWindow'] as const)
     if (options[name] !== undefined) checkNumber(where, name, options[name], 0);
   for (const name of ['maxIds', 'maxWaiting', 'maxLag', 'maxQuarantined', 'batchSize'] as const)

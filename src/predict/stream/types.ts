@@ -1,11 +1,20 @@
 /** Arguments and answers of a durable stream. */
 import type { Latency } from '../../util/latency-log.js';
-import type { NamedEvent } from '../predictor.js';
+import type { Name, NamedEvent } from '../predictor.js';
 
 /** An event with the sender's id. */
 export interface StreamEvent extends NamedEvent {
   /** At most 128 bytes. An event whose id is known changes nothing, so that a request can be sent again. */
   readonly id?: string;
+}
+
+/** A node that is added before an event brings it. */
+export interface StreamNode {
+  readonly name: Name;
+  /** A `tail` can be recommended from now on. Required where heads and tails have separate names. */
+  readonly side?: 'head' | 'tail';
+  /** As many numbers as nodes of the training data have, for a model that uses them. Default zeros. */
+  readonly features?: readonly number[];
 }
 
 /** Which new names are accepted: all, none, or as many as `limit` in all. */

@@ -1,4 +1,4 @@
-/** Events that wait for the watermark: a heap by time, then id, then arrival, with the ids and new names that are in it. */
+/** Events that wait for the watermark: a heap by time, then id, then arrival, with the ids that are in it. */
 import { eventFields, eventOf, type PlainEvent } from './log-entry.js';
 
 interface Waiting {
@@ -45,11 +45,16 @@ export class WaitingEvents {
     return [...this.#heap].sort((a, b) => a.arrival - b.arrival).map(({ event }) => event);
   }
 
-  save(): unknown {
+  /** All events, in the order in which they will be released. */
+  inOrder(): PlainEvent[] {
+    return [...this.#heap].sort((a, b) => (isBefore(a, b) ? -1 : 1)).map(({ event }) => event);
+  }
+
+  save(): unknown[] {
     return this.events().map(eventFields);
   }
 
-  load(saved: unknown): void {
+  load(saved: readonly unknown[]): void {
     for (const fields of saved as Parameters<typeof eventOf>[0][]) this.push(eventOf(fields));
   }
 

@@ -10,6 +10,14 @@ export interface SourceState {
   heard: number;
   /** As given with its last record. */
   position: number | null;
+  /** Identifies what was read before the position; null: unknown. */
+  mark: string | null;
+}
+
+/** Where a source continues. */
+export interface SourcePosition {
+  readonly position: number;
+  readonly mark: string | null;
 }
 
 export interface WatermarkRules {
@@ -45,14 +53,15 @@ export class Watermark {
   }
 
   /** Notes that a source sent events up to `latest` (−∞: none). */
-  hear(source: string, latest: number, now: number, position: number | null): void {
+  hear(source: string, latest: number, now: number, at: SourcePosition | null): void {
     const known = this.#sources.get(source);
     // The map is in the order of the last records, so the first is the longest silent.
     this.#sources.delete(source);
     this.#sources.set(source, {
       latest: Math.max(known?.latest ?? Number.NEGATIVE_INFINITY, latest),
       heard: now,
-      position: position ?? known?.position ?? null,
+      position: at === null ? (known?.position ?? null) : at.position,
+      mark: at === null ? (known?.mark ?? null) : at.mark,
     });
     this.#latest = Math.max(this.#latest, latest);
     if (this.#sources.size > maxSources) this.#forgetOne();
@@ -98,8 +107,8 @@ export class Watermark {
     const { value, latest, sources } = saved as { value: string; latest: string; sources: SavedSource[] };
     this.#value = Number(value);
     this.#latest = Number(latest);
-    for (const [name, time, heard, position] of sources)
-      this.#sources.set(name, { latest: Number(time), heard, position });
+    for (const [name, time, heard, position, mark = null] of sources)
+      this.#sources.set(name, { latest: Number(time), heard, position, mark });
   }
 
   #expected(now: number, rules: WatermarkRules, extra: string | null, extraLatest: number): number {
@@ -114,10 +123,14 @@ export class Watermark {
   }
 }
 
-type SavedSource = [name: string, latest: string, heard: number, position: number | null];
+/** Snapshots of earlier versions have no mark. */
+type SavedSource = [
+  ...[name: string, latest: string, heard: number, position: number | null],
+  mark?: string | null,
+];
 
-function saveSource([name, { latest, heard, position }]: [string, SourceState]): SavedSource {
-  return [name, text(latest), heard, position];
+function saveSource([name, { latest, heard, position, mark }]: [string, SourceState]): SavedSource {
+  return [name, text(latest), heard, position, mark];
 }
 
 /** Infinity has no form in JSON. */

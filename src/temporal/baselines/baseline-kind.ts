@@ -9,6 +9,7 @@ import type { Settings, ValuesOf } from '../../util/settings.js';
 import type { TemporalBatch } from '../batch.js';
 import { CandidateIndex } from '../candidates.js';
 import { type TemporalModelKind, type TemporalPlace, temporalModelKind } from '../models/model-kind.js';
+import { isPreviewOf, type Preview } from '../preview.js';
 import type { CandidateOptions, EventSlice, ScoredStep, ScoringSteps } from '../steps.js';
 import type { StateSnapshot, TemporalState } from '../temporal-state.js';
 import type { DurableBaseline } from './baseline.js';
@@ -30,7 +31,7 @@ export function baselineKind<S extends Settings>({
     ...kind,
     learns: false,
     make(place) {
-      const state = new BaselineState(baseline(place));
+      const state = new BaselineState(() => baseline(place));
       return { model: new Baseline(), state, needs: {}, steps: new BaselineSteps(state) };
     },
   });
@@ -48,18 +49,32 @@ class Baseline extends Module {
   }
 }
 
+interface BaselineContent {
+  readonly baseline: DurableBaseline;
+  readonly src: number[];
+  readonly dst: number[];
+  readonly time: number;
+}
+
 /** The state of a baseline, with the events of the latest time, which it observes when a later event arrives. */
 class BaselineState implements TemporalState {
   readonly name = 'baseline';
   readonly isBatchFree = true;
-  readonly baseline: DurableBaseline;
+  readonly #make: () => DurableBaseline;
+  #baseline: DurableBaseline;
   #src: number[] = [];
   #dst: number[] = [];
   /** Time of the pending events. */
   #time = Number.NEGATIVE_INFINITY;
+  #preview: Preview<BaselineContent> | null = null;
 
-  constructor(baseline: DurableBaseline) {
-    this.baseline = baseline;
+  constructor(make: () => DurableBaseline) {
+    this.#make = make;
+    this.#baseline = make();
+  }
+
+  get baseline(): DurableBaseline {
+    return this.#baseline;
   }
 
   get bytes(): number {
@@ -84,13 +99,44 @@ class BaselineState implements TemporalState {
 
   /** Adds an event of the latest time or of a later one. */
   take(src: number, dst: number, time: number): void {
+    this.#preview = null;
     this.advance(time);
     this.#time = time;
     this.#src.push(src);
     this.#dst.push(dst);
   }
 
+  withEvents<T>(events: EventSlice, work: () => T): T {
+    const own = this.#content;
+    const kept = this.#preview;
+    // Kept again after work that succeeds: a failure may leave it half changed.
+    this.#preview = null;
+    try {
+      if (isPreviewOf(kept, events)) this.#content = kept.content;
+      else {
+        this.#baseline = this.#make();
+        this.#baseline.restore(own.baseline.snapshot());
+        [this.#src, this.#dst] = [[...own.src], [...own.dst]];
+        for (const [i, src] of events.src.entries()) this.take(src, events.dst[i], events.times[i]);
+      }
+      const result = work();
+      this.#preview = { events, content: this.#content };
+      return result;
+    } finally {
+      this.#content = own;
+    }
+  }
+
+  get #content(): BaselineContent {
+    return { baseline: this.#baseline, src: this.#src, dst: this.#dst, time: this.#time };
+  }
+
+  set #content({ baseline, src, dst, time }: BaselineContent) {
+    [this.#baseline, this.#src, this.#dst, this.#time] = [baseline, src, dst, time];
+  }
+
   reset(): void {
+    this.#preview = null;
     this.baseline.forget();
     [this.#src, this.#dst, this.#time] = [[], [], Number.NEGATIVE_INFINITY];
   }
@@ -109,6 +155,7 @@ class BaselineState implements TemporalState {
   }
 
   restore(saved: StateSnapshot): void {
+    this.#preview = null;
     this.baseline.restore(saved);
     this.#src = Array.from(saved.arrays['waiting.src'], Number);
     this.#dst = Array.from(saved.arrays['waiting.dst'], Number);

@@ -17,6 +17,7 @@ import {
   ValueError,
 } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
+import { isPreviewOf, type Preview } from '../preview.js';
 import type { Cadence, EventSlice } from '../steps.js';
 import type { CommittedState, StateSnapshot } from '../temporal-state.js';
 import {
@@ -62,6 +63,13 @@ export interface PairNumbers {
   readonly out: Float32Array;
 }
 
+/** The values that events change. */
+interface StatisticsContent {
+  readonly arrays: StatisticsArrays;
+  readonly waiting: EventSlice;
+  readonly lastTime: number;
+}
+
 const where = 'EventStatistics';
 const noQueries: PairQueries = {
   src: new Int32Array(0),
@@ -90,6 +98,7 @@ export class EventStatistics implements CommittedState<EventSlice> {
   /** Events of the latest time. */
   #waiting: EventSlice = noEvents();
   #lastTime = Number.NEGATIVE_INFINITY;
+  #preview: Preview<StatisticsContent> | null = null;
 
   constructor(options: EventStatisticsOptions) {
     checkOptionNames(where, options, { numNodes: true, halfLives: true, timeUnit: true, reverse: true });
@@ -136,6 +145,7 @@ export class EventStatistics implements CommittedState<EventSlice> {
   ): void {
     this.#checkEvents(events);
     this.#checkQueries(queries, numbers);
+    if (events.src.length > 0) this.#preview = null;
     const all = joined(this.#waiting, events);
     const earlier = this.#waiting.src.length;
     const count = all.src.length;
@@ -150,6 +160,25 @@ export class EventStatistics implements CommittedState<EventSlice> {
     this.#run(all, settled, { ...queries, before }, numbers);
     this.#lastTime = last;
     this.#waiting = sliceEvents(all, settled, count);
+  }
+
+  withEvents<T>(events: EventSlice, work: () => T): T {
+    const own = this.#content;
+    const kept = this.#preview;
+    // Kept again after work that succeeds: a failure may leave it half changed.
+    this.#preview = null;
+    try {
+      if (isPreviewOf(kept, events)) this.#content = kept.content;
+      else {
+        this.#arrays = withRoom(own.arrays, roomFor(own.arrays, events.src.length));
+        this.observe(events);
+      }
+      const result = work();
+      this.#preview = { events, content: this.#content };
+      return result;
+    } finally {
+      this.#content = own;
+    }
   }
 
   /** Describes the candidates of queries, and changes nothing that later results depend on. */
@@ -182,7 +211,16 @@ export class EventStatistics implements CommittedState<EventSlice> {
     return this.#waiting;
   }
 
+  get #content(): StatisticsContent {
+    return { arrays: this.#arrays, waiting: this.#waiting, lastTime: this.#lastTime };
+  }
+
+  set #content({ arrays, waiting, lastTime }: StatisticsContent) {
+    [this.#arrays, this.#waiting, this.#lastTime] = [arrays, waiting, lastTime];
+  }
+
   reset(): void {
+    this.#preview = null;
     this.#arrays = this.#empty();
     this.#waiting = noEvents();
     this.#lastTime = Number.NEGATIVE_INFINITY;
@@ -209,6 +247,7 @@ export class EventStatistics implements CommittedState<EventSlice> {
     checkNodes('restore', dst, nodes);
     if (src.length !== dst.length || Number.isNaN(lastTime))
       throw new ShapeError(expected('EventStatistics.restore', 'events and a time', 'waiting', lastTime));
+    this.#preview = null;
     this.#arrays = arrays;
     this.#numNodes = nodes;
     this.#waiting = { src, dst, times: new Float64Array(src.length).fill(lastTime) };
@@ -217,6 +256,7 @@ export class EventStatistics implements CommittedState<EventSlice> {
 
   grow(numNodes: number): void {
     if (numNodes <= this.#numNodes) return;
+    this.#preview = null;
     const room = roomOf(this.#arrays);
     if (numNodes > room.nodes)
       this.#arrays = withRoom(this.#arrays, { ...room, nodes: Math.max(numNodes, 2 * room.nodes) });

@@ -1,16 +1,17 @@
 /** Sources of JSON lines: a file that grows, and any readable stream such as the standard input. */
 import { type FileHandle, open } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import type { Readable } from 'node:stream';
 import { storageError } from '../../../storage/atomic-file.js';
+import { checkPath } from '../../../util/check-path.js';
 import { expected, StateError, ValueError } from '../../../util/errors.js';
 import { checkOptionNames } from '../../../util/option-names.js';
 import type { DurableStream } from '../durable-stream.js';
+import { FileTail } from './file-tail.js';
 import { type FieldMapping, parseMessage } from './messages.js';
 import {
   appendPatiently,
+  checkFields,
   checkStream,
-  checkText,
   pause,
   type StreamSource,
   startSource,
@@ -42,8 +43,9 @@ export function followFile(
 ): StreamSource {
   checkOptionNames('followFile', options, { source: true, fields: true, follow: true });
   checkStream('followFile', stream);
-  checkText('followFile', 'path', path);
+  checkPath('followFile', 'the path of a file', 'path', path);
   const { source = `file:${resolve(path)}`, fields = {}, follow = true } = options;
+  checkFields('followFile', stream, fields);
   return startSource(source, async (stop) => {
     const file = await open(path, 'r').catch((error: unknown) => {
       throw storageError('open', path, error);
@@ -64,13 +66,10 @@ async function readOn(
   stop: AbortSignal,
 ): Promise<void> {
   let position = stream.positionOf(source) ?? 0;
+  let tail = await sameTail(stream, file, path, source);
   let size = chunkBytes;
   while (!stop.aborted) {
-    const { size: length } = await file.stat();
-    if (length < position)
-      throw new StateError(
-        `followFile: expected at least ${position} bytes of ${path}, which were read before, got ${length}. Follow a new file under another source.`,
-      );
+    const length = await checkLength(file, path, position);
     const buffer = Buffer.alloc(Math.min(size, length - position));
     const { bytesRead } = await file.read(buffer, 0, buffer.length, position);
     const isEnd = position + bytesRead >= length;
@@ -81,8 +80,11 @@ async function readOn(
       const messages = linesOf(buffer.subarray(0, end), position === 0).map((line) =>
         parseMessage(line, fields),
       );
-      if (!(await appendPatiently(stream, { source, position: position + end, messages }, stop))) return;
+      const next = tail.with(buffer.subarray(0, end));
+      const batch = { source, position: position + end, mark: next.mark, messages };
+      if (!(await appendPatiently(stream, batch, stop))) return;
       position += end;
+      tail = next;
       size = chunkBytes;
     } else if (isEnd) {
       if (!follow || !(await pause(pollMilliseconds, stop))) return;
@@ -90,17 +92,46 @@ async function readOn(
   }
 }
 
+/** Returns the last bytes that were read before; throws if the file has others there. */
+async function sameTail(
+  stream: DurableStream,
+  file: FileHandle,
+  path: string,
+  source: string,
+): Promise<FileTail> {
+  const position = stream.positionOf(source) ?? 0;
+  await checkLength(file, path, position);
+  const tail = await FileTail.before(file, position);
+  const mark = stream.markOf(source);
+  // Folders of earlier versions have positions without marks.
+  if (mark === null || mark === tail.mark) return tail;
+  throw new StateError(
+    `followFile: expected the bytes before byte ${position} of ${path} that were read before, got others: the file was replaced. Follow the new file under another source.`,
+  );
+}
+
+/** Returns the length of a file, which must not be less than a position. */
+async function checkLength(file: FileHandle, path: string, position: number): Promise<number> {
+  const { size } = await file.stat();
+  if (size >= position) return size;
+  throw new StateError(
+    `followFile: expected at least ${position} bytes of ${path}, which were read before, got ${size}. Follow a new file under another source.`,
+  );
+}
+
 /** Appends the lines of a readable stream until it ends. It has no positions: after a crash its lines need ids. */
 export function followInput(
   stream: DurableStream,
-  input: Readable,
+  // The part of a Readable of Node.js that is used: programs need no types of Node.js to import this module.
+  input: AsyncIterable<string | Uint8Array> & { destroy(): unknown },
   options: FollowLinesOptions = {},
 ): StreamSource {
   checkOptionNames('followInput', options, { source: true, fields: true });
   checkStream('followInput', stream);
-  if (typeof (input as Partial<Readable> | null | undefined)?.[Symbol.asyncIterator] !== 'function')
+  if (typeof (input as Partial<typeof input> | null | undefined)?.[Symbol.asyncIterator] !== 'function')
     throw new ValueError(expected('followInput', 'a readable stream', 'input', input));
   const { source = 'input', fields = {} } = options;
+  checkFields('followInput', stream, fields);
   return startSource(source, async (stop) => {
     let rest: Buffer = Buffer.alloc(0);
     let isStart = true;

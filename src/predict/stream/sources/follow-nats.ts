@@ -1,7 +1,8 @@
 /**
  * NATS JetStream as a source. The sequence number of the last message is part of the stream's log and snapshots, so a
- * restart continues behind it, whatever the broker believes: every message is in the stream exactly once. Connections that
- * break are opened again, for as long as it takes.
+ * restart continues behind it, whatever the broker believes: every message is in the stream exactly once. The creation time
+ * of the JetStream stream is kept with it: one that was deleted and created again counts from 1, so it is refused.
+ * Connections that break are opened again, for as long as it takes.
  */
 import type { JetStreamClient, JsMsg } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
@@ -11,6 +12,7 @@ import type { DurableStream } from '../durable-stream.js';
 import { type FieldMapping, parseMessage } from './messages.js';
 import {
   appendPatiently,
+  checkFields,
   checkStream,
   checkText,
   pause,
@@ -53,6 +55,7 @@ export function followNats(stream: DurableStream, options: FollowNatsOptions): S
     for (const server of servers) checkText('followNats', 'servers', server);
   else checkText('followNats', 'servers', servers);
   checkText('followNats', 'stream', options.stream);
+  checkFields('followNats', stream, options.fields ?? {});
   const source = options.source ?? `nats:${options.stream}`;
   return startSource(source, async (stop) => {
     const { transport, jetstream } = await loadPackages();
@@ -121,6 +124,7 @@ async function readBatch(
   const { subjects } = options;
   let from = (stream.positionOf(source) ?? 0) + 1;
   try {
+    const mark = await checkSame(client, options.stream, from - 1, stream.markOf(source));
     const consumer = await client.consumers.get(options.stream, {
       deliver_policy: DeliverPolicy.StartSequence,
       opt_start_seq: from,
@@ -136,9 +140,11 @@ async function readBatch(
         expires: waitMilliseconds,
       }))
         if (message.seq >= from) batch.push(message);
+      // After the messages were read: then they come from the stream that is checked.
+      await checkSame(client, options.stream, from - 1, mark);
       if (batch.length === 0) continue;
       from = batch[batch.length - 1].seq + 1;
-      await appendMessages(stream, source, batch, options, stop);
+      await appendMessages(stream, { source, mark }, batch, options, stop);
     }
   } catch (error) {
     if (error instanceof Error && error.name === 'StreamNotFoundError')
@@ -152,9 +158,29 @@ async function readBatch(
   }
 }
 
+/** Returns the creation time of a JetStream stream; throws unless it is the one that was read up to `position` before. */
+async function checkSame(
+  client: JetStreamClient,
+  name: string,
+  position: number,
+  mark: string | null,
+): Promise<string> {
+  const { created, state } = await (await client.streams.get(name)).info();
+  // Folders of earlier versions have positions without marks.
+  if (mark !== null && mark !== created)
+    throw new StateError(
+      `followNats: expected the JetStream stream ${name} that was created at ${mark}, got one created at ${created}: it was deleted and created again. Follow the new one under another source.`,
+    );
+  if (state.last_seq < position)
+    throw new StateError(
+      `followNats: expected at least ${position} messages of ${name}, which were read before, got ${state.last_seq}. Follow a new stream under another source.`,
+    );
+  return created;
+}
+
 async function appendMessages(
   stream: DurableStream,
-  source: string,
+  from: { readonly source: string; readonly mark: string },
   batch: readonly JsMsg[],
   { fields = {}, messageIds = true }: FollowNatsOptions,
   stop: AbortSignal,
@@ -165,7 +191,7 @@ async function appendMessages(
     if (!messageIds || id === '' || !('event' in parsed) || parsed.event.id !== undefined) return parsed;
     return { ...parsed, event: { ...parsed.event, id } };
   });
-  await appendPatiently(stream, { source, position: batch[batch.length - 1].seq, messages }, stop);
+  await appendPatiently(stream, { ...from, position: batch[batch.length - 1].seq, messages }, stop);
 }
 
 /** Errors of a connection or of a broker that may be gone for a while. */

@@ -2,7 +2,10 @@
 import { describe } from '../../../util/errors.js';
 import type { StreamEvent } from '../types.js';
 
-/** The field of a message for each field of an event, such as `user` or `payload.user`. Default: the same name. */
+/**
+ * The field of a message for each field of an event, such as `user` or `payload.user`. Default: the same name. Names
+ * and ids are text or integers, of any length.
+ */
 export interface FieldMapping {
   readonly head?: string;
   readonly tail?: string;
@@ -29,38 +32,46 @@ export function parseMessage(text: string, mapping: FieldMapping = {}): SourceMe
   } catch {
     return { text, reason: 'expected JSON' };
   }
-  const field = (name: Exclude<keyof FieldMapping, 'features'>): unknown =>
-    valueAt(message, mapping[name] ?? name);
-  const [head, tail, time, id, type] = [
-    field('head'),
-    field('tail'),
-    timeOf(field('time')),
-    field('id'),
-    field('type'),
-  ];
-  for (const [name, value] of Object.entries({ head, tail }))
-    if (typeof value !== 'string' && !Number.isFinite(value))
-      return {
-        text,
-        reason: `expected a name for ${mapping[name as 'head'] ?? name}, got ${describe(value)}`,
-      };
+  const exact = /\d{16}/.test(text) ? JSON.parse(quoteLongIntegers(text)) : message;
+  const names: { head?: string; tail?: string; id?: string } = {};
+  for (const name of ['head', 'tail', 'id'] as const) {
+    const path = mapping[name] ?? name;
+    const value = valueAt(exact, path) ?? undefined;
+    if (value === undefined && name === 'id') continue;
+    if (typeof value !== 'string' && !Number.isSafeInteger(value))
+      return { text, reason: `expected text or an integer for ${path}, got ${describe(value)}` };
+    names[name] = String(value);
+  }
+  const given = valueAt(message, mapping.time ?? 'time');
+  const time = timeOf(given);
   if (time === null)
     return {
       text,
-      reason: `expected a number or a date for ${mapping.time ?? 'time'}, got ${describe(field('time'))}`,
+      reason: `expected a number or a date for ${mapping.time ?? 'time'}, got ${describe(given)}`,
     };
+  const type = valueAt(exact, mapping.type ?? 'type');
   const features = featuresOf(message, mapping.features ?? 'features');
   if (features !== undefined && !(Array.isArray(features) && features.every(Number.isFinite)))
     return { text, reason: `expected numbers for features, got ${describe(features)}` };
   return {
     text,
     event: {
-      ...{ head: head as string, tail: tail as string, time },
-      ...(id === undefined || id === null ? {} : { id: String(id) }),
+      ...(names as { head: string; tail: string }),
+      time,
       ...(type === undefined || type === null ? {} : { type: String(type) }),
       ...(features === undefined ? {} : { features: features as number[] }),
     },
   };
+}
+
+/**
+ * Puts integers of more than 15 digits in quotes: `JSON.parse` rounds those beyond 2^53, so that different ids would become one.
+ * The text must be JSON.
+ */
+function quoteLongIntegers(text: string): string {
+  return text.replace(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g, (token) =>
+    /^-?\d{16,}$/.test(token) ? `"${token}"` : token,
+  );
 }
 
 function featuresOf(message: unknown, fields: string | readonly string[]): unknown {

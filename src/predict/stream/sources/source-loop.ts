@@ -2,8 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expected, ValueError } from '../../../util/errors.js';
 import { StreamBusyError } from '../busy-error.js';
-import { DurableStream } from '../durable-stream.js';
-import type { SourceMessage } from './messages.js';
+import { DurableStream, type SourceBatch } from '../durable-stream.js';
+import type { FieldMapping } from './messages.js';
 
 /** A running source. */
 export interface StreamSource {
@@ -18,6 +18,20 @@ export interface StreamSource {
 export function checkStream(where: string, stream: unknown): void {
   if (!(stream instanceof DurableStream))
     throw new ValueError(expected(where, 'a stream', 'stream', stream, 'Open one with openStream.'));
+}
+
+/** Throws if messages would be asked for types that the model cannot use. */
+export function checkFields(where: string, stream: DurableStream, { type }: FieldMapping): void {
+  if (type !== undefined && !stream.takesTypes)
+    throw new ValueError(
+      expected(
+        where,
+        'no mapping',
+        'fields.type',
+        type,
+        'The events that the model was trained with have no types.',
+      ),
+    );
 }
 
 /** Throws unless `value` is a text that is not empty. */
@@ -44,11 +58,7 @@ export function startSource(name: string, run: (stop: AbortSignal) => Promise<vo
 /** Appends messages, and waits while the stream is busy; returns false if it was stopped before. */
 export async function appendPatiently(
   stream: DurableStream,
-  batch: {
-    readonly source: string;
-    readonly position: number | null;
-    readonly messages: readonly SourceMessage[];
-  },
+  batch: SourceBatch,
   stop: AbortSignal,
 ): Promise<boolean> {
   for (;;) {
