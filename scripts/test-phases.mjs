@@ -219,8 +219,8 @@ export function allPhases() {
     },
     {
       name: 'long-kills-streams',
-      about: 'durable streams under load, killed 200 times',
-      args: long('stream-kill'),
+      about: 'durable streams and servers of streams under load, killed 200 times each',
+      args: long('stream-kill', 'serve-kill'),
     },
     {
       name: 'brokers',

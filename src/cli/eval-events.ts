@@ -11,6 +11,7 @@ export async function evalEvents(
   run: OpenedEventRun,
   split: 'validation' | 'test',
   output: Output,
+  directory: string,
 ): Promise<void> {
   const started = performance.now();
   const stage = output.stage(`evaluating on the ${split} events`);
@@ -25,7 +26,7 @@ export async function evalEvents(
   const { negatives, cadence } = run.config.evaluation;
   const { amount: drawn } = evaluationPlan(run.config);
   const amount = typeof drawn === 'number' ? drawn : 1;
-  output.text(`${split} events, model of epoch ${epoch} in ${run.checkpoint}`);
+  output.text(`${split} events, model of epoch ${epoch} in ${directory}`);
   output.text(
     `negatives: ${negatives}${typeof drawn === 'string' ? '' : `, ${drawn} per event`}; cadence: ${cadence}`,
   );
@@ -38,7 +39,7 @@ export async function evalEvents(
   output.event('eval', { set: split, epoch, negatives, amount, replayed, ...metrics, seconds });
   const baselines = await evalBaselines(run.task, split, output, isShown);
   output.event('done', {
-    directory: run.checkpoint,
+    directory,
     ...{ epoch, negatives, amount, replayed },
     [split]: metrics,
     ...baselines,

@@ -1,5 +1,5 @@
 /** The work of `skein eval`: computes the metrics of a saved model on a held-out split, in total, by direction and by relation. */
-
+import { resolve } from 'node:path';
 import {
   type HeldOut,
   LinkPredictionModel,
@@ -9,8 +9,9 @@ import {
   openRun,
   type Task,
 } from '../train/index.js';
-import { formatMetric, type MetricValues } from '../train/run/reporter.js';
+import { type MetricValues, metricCell } from '../train/run/reporter.js';
 import { baselineNote } from '../train/run/training-advice.js';
+import { isPackedRun } from '../train/run/unpacked-run.js';
 import type { Baseline } from '../train/task.js';
 import { StateError, ValueError } from '../util/errors.js';
 import type { PluginOptions } from './options/options.js';
@@ -32,11 +33,11 @@ export async function evalCommand(path: string, command: EvalCommand): Promise<v
     plugins: command.plugin,
     onWarning: (message) => output.warn(message),
   });
-  if (run.kind === 'events') {
-    const { evalEvents } = await import('./eval-events.js');
-    return evalEvents(run, split, output);
-  }
   try {
+    if (run.kind === 'events') {
+      const { evalEvents } = await import('./eval-events.js');
+      return await evalEvents(run, split, output, modelPlace(path, run.checkpoint));
+    }
     const started = performance.now();
     const stage = output.stage(`evaluating on the ${split} set`);
     const metrics = await run.task.evaluate(split, stage.update);
@@ -46,14 +47,15 @@ export async function evalCommand(path: string, command: EvalCommand): Promise<v
       );
     const seconds = (performance.now() - started) / 1000;
     const { epoch } = run.record.position;
-    output.text(`${split} set, model of epoch ${epoch} in ${run.checkpoint}`);
+    const directory = modelPlace(path, run.checkpoint);
+    output.text(`${split} set, model of epoch ${epoch} in ${directory}`);
     output.text(line('', metrics));
     output.event('eval', { set: split, epoch, ...metrics, seconds });
     const baselines = await evalBaselines(run.task, split, output);
     const details = run.model instanceof LinkPredictionModel ? await reportLinks(run, command, output) : {};
     const among = run.kind === 'links' ? await evalAmongSeen(run, split, output) : {};
     output.event('done', {
-      directory: run.checkpoint,
+      directory,
       epoch,
       [split]: metrics,
       ...baselines,
@@ -68,6 +70,11 @@ export async function evalCommand(path: string, command: EvalCommand): Promise<v
   }
 }
 
+/** Returns the directory of the model, or the archive that was given: it is unpacked into a folder that is removed. */
+function modelPlace(path: string, checkpoint: string): string {
+  return isPackedRun(path) ? resolve(path) : checkpoint;
+}
+
 /** Reports the results of baselines on a split. */
 export async function evalBaselines(
   task: Task,
@@ -79,7 +86,7 @@ export async function evalBaselines(
   for (const one of baselines) {
     const { name, metrics, ...rest } = one;
     const shown = Object.entries(metrics).filter(([metric]) => isShown(metric));
-    output.text(`${line(name, Object.fromEntries(shown))}${baselineNote(one, task.items)}`);
+    output.text(`${line('baseline', Object.fromEntries(shown))}  ${baselineNote(one, task.items)}`);
     output.event('baseline', { set: split, baseline: name, ...metrics, ...rest });
   }
   return baselines.length === 0 ? {} : { baselines };
@@ -137,7 +144,7 @@ function reportDirections(
 
 function line(title: string, values: MetricValues): string {
   const { count, ...metrics } = values as MetricValues & { readonly count?: number };
-  const cells = Object.entries(metrics).map(([name, value]) => `${name} ${formatMetric(value)}`);
+  const cells = Object.entries(metrics).map(([name, value]) => metricCell(name, value));
   if (count !== undefined) cells.push(`(${count})`);
   return `${title === '' ? '' : `  ${title}  `}${cells.join('  ')}`;
 }

@@ -9,15 +9,17 @@ import { writeFileAtomic } from '../storage/atomic-file.js';
 import { makeFolder } from '../storage/make-folder.js';
 import { exportEncoderOnnx, LinkPredictionModel, Output, openRun } from '../train/index.js';
 import { StorageError, ValueError } from '../util/errors.js';
-import type { ExportCommand } from './export.js';
+import type { ExportCommand, ExportSource } from './export.js';
 
-export async function exportRunOnnx(directory: string, command: ExportCommand): Promise<void> {
+export async function exportRunOnnx(
+  { directory, target: folder }: ExportSource,
+  command: ExportCommand,
+): Promise<void> {
   const output = new Output({ json: command.json });
   if (command.what !== undefined || command.tables !== undefined)
     throw new ValueError(
       'export: expected neither --what nor --tables with --format onnx, got one. Use another format to export tables.',
     );
-  const folder = command.outputDir ?? directory;
   const files: string[] = [];
   for (const [name, bytes] of await modelFiles(directory)) {
     const path = join(folder, name);

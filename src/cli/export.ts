@@ -1,12 +1,13 @@
-/** The work of `skein export`: finds the tables of a directory and writes each to a file. */
+/** The work of `skein export`: finds the tables of a directory or a packed model and writes each to a file. */
 import { existsSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { exportTable } from '../data/index.js';
 import { type ExportFormat, exportFormats } from '../data/prepare/export-table.js';
 import { type NamedTable, openFlatTables } from '../data/prepare/flat-tables.js';
 import { streamNames } from '../data/temporal/event-nodes.js';
 import { isEventRun } from '../train/find-run.js';
 import { encodeAllNodes, loadPlugins, Output, openRun } from '../train/index.js';
+import { isPackedRun, withRunDirectory } from '../train/run/unpacked-run.js';
 import { openRunTables } from '../train/tasks/graph/run-tables.js';
 import { StorageError, ValueError } from '../util/errors.js';
 import { invocation } from '../util/invocation.js';
@@ -25,28 +26,46 @@ export interface ExportCommand extends PluginOptions {
 /** Functions that find tables in a directory, tried in order. */
 const openers: readonly ((directory: string) => Promise<NamedTable[]>)[] = [openRunTables, openFlatTables];
 
-export async function exportCommand(directory: string, command: ExportCommand): Promise<void> {
-  const output = new Output({ json: command.json });
-  const wantsModel = command.format.toLowerCase() === 'onnx';
-  const format = wantsModel ? null : parseFormat(command.format);
+/** The source of an export: `directory` is the run, which a packed model has in a temporary place; messages name `path`. */
+export interface ExportSource {
+  readonly path: string;
+  readonly directory: string;
+  /** The directory of the files to write. */
+  readonly target: string;
+}
+
+export async function exportCommand(path: string, command: ExportCommand): Promise<void> {
+  const format = command.format.toLowerCase() === 'onnx' ? null : parseFormat(command.format);
   for (const kind of command.what ?? [])
     if (!Object.hasOwn(kinds, kind))
       throw new ValueError(
         `export: expected one of ${Object.keys(kinds).join(', ')} for --what, got ${kind}.`,
       );
-  if (statSync(directory, { throwIfNoEntry: false })?.isDirectory() !== true)
-    throw new StorageError(`export: expected a directory, got ${directory}.`, { path: directory });
+  const isPacked = isPackedRun(path);
+  if (!isPacked && statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true)
+    throw new StorageError(`export: expected a directory or a packed model (.tgz), got ${path}.`, { path });
   await loadPlugins(command.plugin, 'export');
+  const target = command.outputDir ?? (isPacked ? dirname(path) : path);
+  await withRunDirectory(path, (directory) => exportFrom({ path, directory, target }, format, command));
+}
+
+async function exportFrom(
+  source: ExportSource,
+  format: ExportFormat | null,
+  command: ExportCommand,
+): Promise<void> {
+  const { path: given, directory, target } = source;
+  const output = new Output({ json: command.json });
   const temporal = isEventRun(directory);
   if (format === null) {
     if (temporal)
       throw new ValueError(
-        `export: expected one of ${exportFormats.join(', ')} for --format, got onnx. A temporal run (${directory}) cannot be exported to ONNX.`,
+        `export: expected one of ${exportFormats.join(', ')} for --format, got onnx. A temporal run (${given}) cannot be exported to ONNX.`,
       );
-    return (await import('./export-onnx.js')).exportRunOnnx(directory, command);
+    return (await import('./export-onnx.js')).exportRunOnnx(source, command);
   }
-  if (temporal) checkTemporalTables(directory, command);
-  const tables: NamedTable[] = temporal ? [await memoryTable(directory)] : [];
+  if (temporal) checkTemporalTables(given, command);
+  const tables: NamedTable[] = temporal ? [await memoryTable(source)] : [];
   if (tables.length === 0) for (const open of openers) tables.push(...(await open(directory)));
   const isRun = existsSync(join(directory, 'full_config.yaml'));
   // A model without embeddings has no other node table.
@@ -54,12 +73,12 @@ export async function exportCommand(directory: string, command: ExportCommand): 
   if (encoded && tables.every(({ name }) => name !== encodedTable))
     tables.push(await encodedNodes(directory, output));
   if (tables.length === 0)
-    throw new StorageError(`export: expected a model in ${directory}, got none. Train one first.`, {
-      path: directory,
+    throw new StorageError(`export: expected a model in ${given}, got none. Train one first.`, {
+      path: given,
     });
   const files: string[] = [];
   for (const table of selectTables(tables, command)) {
-    const path = join(command.outputDir ?? directory, `${table.name}.${format}`);
+    const path = join(target, `${table.name}.${format}`);
     const stage = output.stage(`writing ${path}`, { plain: false });
     const written = await exportTable({
       ...{ rows: table.rows, names: table.names, format, path, overwrite: command.overwrite },
@@ -103,12 +122,12 @@ const kinds: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Throws unless the requested table of a temporal run is its memory, the only one it has. */
-function checkTemporalTables(directory: string, { what, tables }: ExportCommand): void {
+function checkTemporalTables(path: string, { what, tables }: ExportCommand): void {
   const check = (option: string, names: readonly string[] = []): void => {
     const other = names.find((name) => name !== 'memory');
     if (other === undefined) return;
     throw new ValueError(
-      `export: expected memory for ${option}, got ${other}. The temporal run ${directory} has no other table: embeddings depend on the time. Score pairs with "${invocation()} predict".`,
+      `export: expected memory for ${option}, got ${other}. The temporal run ${path} has no other table: embeddings depend on the time. Score pairs with "${invocation()} predict".`,
     );
   };
   check('--what', what);
@@ -116,11 +135,11 @@ function checkTemporalTables(directory: string, { what, tables }: ExportCommand)
 }
 
 /** Returns the memory of all nodes of a temporal run. */
-async function memoryTable(directory: string): Promise<NamedTable> {
+async function memoryTable({ directory, path }: ExportSource): Promise<NamedTable> {
   const { parts, stream, config } = await openRun(directory, { command: 'export', over: 'events' });
   if (parts.mailbox === null)
     throw new ValueError(
-      `export: expected a temporal run with memory, got ${directory}, ${config.model.sections === null ? `a model of kind ${config.model.kind}` : 'whose memory.type is set to none'}. It has no node memory; score pairs with "${invocation()} predict".`,
+      `export: expected a temporal run with memory, got ${path}, ${config.model.sections === null ? `a model of kind ${config.model.kind}` : 'whose memory.type is set to none'}. It has no node memory; score pairs with "${invocation()} predict".`,
     );
   const { numNodes } = stream.graph;
   const { memory } = parts.mailbox.getMemory(Int32Array.from({ length: numNodes }, (_, i) => i));

@@ -1,4 +1,4 @@
-/** The work of `skein info <path>`: describes a run, a checkpoint, a prepared dataset, partitions or an event file. */
+/** The work of `skein info <path>`: describes a run, a checkpoint, a packed model, a prepared dataset, partitions or an event file. */
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { PreparedDataset, readTemporal, type TemporalData } from '../data/index.js';
@@ -7,10 +7,14 @@ import { describePartitions, isPartitionDirectory } from '../dist/partition/load
 import { describeRun, type RunDescription } from '../train/describe-run.js';
 import { isRunDirectory } from '../train/find-run.js';
 import { Output } from '../train/index.js';
-import { formatMetric, metricCell } from '../train/run/reporter.js';
+import { formatMetric, type MetricValues, metricCell } from '../train/run/reporter.js';
+import { baselineNote } from '../train/run/training-advice.js';
+import { isPackedRun, withRunDirectory } from '../train/run/unpacked-run.js';
 import { streamOptionsOf } from '../train/tasks/events/stream-options.js';
 import { StateError, ValueError } from '../util/errors.js';
+import { invocation } from '../util/invocation.js';
 import { compareNaturally } from '../util/natural-order.js';
+import { formatSize } from '../util/size.js';
 import { printPartitions } from './partition.js';
 
 /** `overrides` are configuration keys that control how an event file is read. */
@@ -25,7 +29,8 @@ export async function infoCommand(
     throw new ValueError(
       `info: expected an event file with --${overrides[0]}, got ${directory}. Leave the key out.`,
     );
-  if (isRunDirectory(directory)) printRun(await describeRun(directory), output);
+  if (isPackedRun(directory)) await printPacked(directory, output);
+  else if (isRunDirectory(directory)) printRun(await describeRun(directory), output);
   else if (existsSync(join(directory, 'dataset.yaml'))) await printDataset(directory, output);
   else if (existsSync(join(directory, 'model.safetensors')) && isRunDirectory(dirname(directory)))
     await printCheckpoint(directory, output);
@@ -34,10 +39,22 @@ export async function infoCommand(
     printPartitions(partitions, output);
     output.event('done', { kind: 'partitions', ...partitions });
   } else if (hasEvents(directory)) await printEvents(directory, output, overrides);
-  else
-    throw new StateError(
-      `info: expected the directory of a run, a checkpoint, a prepared dataset or partitions, or an event file, got ${directory}. It has no full_config.yaml, no dataset.yaml, no description of partitions and no event file (.csv, .txt, .tsv).`,
+  else throw notDescribed(directory);
+}
+
+/** Returns the error for a path that is nothing that `info` describes. */
+function notDescribed(path: string): StateError {
+  const what =
+    'the directory of a run, a checkpoint, a prepared dataset or partitions, a packed model or an event file';
+  if (!existsSync(path))
+    return new StateError(`info: expected ${what}, got ${path}, which does not exist. Check the path.`);
+  if (existsSync(join(path, 'stream.json')))
+    return new StateError(
+      `info: expected ${what}, got ${path}, which is the state of a stream. Open it with "${invocation()} serve <run> --state ${path}" and ask for GET /status.`,
     );
+  return new StateError(
+    `info: expected ${what}, got ${path}. It has no full_config.yaml, no dataset.yaml, no description of partitions and no event file (.csv, .txt, .tsv), and is not a packed model (.tgz).`,
+  );
 }
 
 /** Returns whether a path is, by its name, an event file or a folder with one. */
@@ -112,26 +129,58 @@ function abbreviate(names: readonly string[]): string {
 
 const count = (value: number): string => value.toLocaleString('en');
 
-function printRun(run: RunDescription, output: Output): void {
+/** Describes the run that was packed, under the name of the file: where it is unpacked is of no use to the reader. */
+async function printPacked(file: string, output: Output): Promise<void> {
+  const run = await withRunDirectory(file, describeRun);
+  printRun({ ...run, directory: file }, output, { packed: true, bytes: statSync(file).size });
+}
+
+/** @param packed fields of `--json` about the archive that the run is in */
+function printRun(
+  run: RunDescription,
+  output: Output,
+  packed?: { readonly packed: true; readonly bytes: number },
+): void {
   const state = run.finished
     ? 'finished'
     : run.checkpoints.length === 0
       ? 'no checkpoint yet'
       : 'not finished';
-  output.text(`run ${run.directory} (${state})`);
+  output.text(
+    packed === undefined
+      ? `run ${run.directory} (${state})`
+      : `packed model ${run.directory} (${formatSize(packed.bytes)})`,
+  );
   output.text(`task        ${run.task}`);
   output.text(`model       ${run.model}`);
-  output.text(`dataset     ${run.dataset}${run.nodes > 0 ? `, ${count(run.nodes)} nodes` : ''}`);
+  // The dataset of a packed model is a folder of the archive, whose name says nothing.
+  const facts = [
+    ...(packed === undefined ? [run.dataset] : []),
+    ...(run.nodes > 0 ? [`${count(run.nodes)} nodes`] : []),
+  ];
+  if (facts.length > 0) output.text(`dataset     ${facts.join(', ')}`);
   output.text(`epochs      ${run.epochs} of ${Math.max(run.epochs, run.plannedEpochs)}`);
   if (run.best !== null)
-    output.text(`best        ${formatMetric(run.best.value)} on validation in epoch ${run.best.epoch}`);
+    output.text(
+      `best        ${run.best.metric === null ? '' : `${run.best.metric} `}${formatMetric(run.best.value)} on validation in epoch ${run.best.epoch}`,
+    );
   const saved = run.checkpoints.map(({ name, epoch }) => `${name === '' ? 'final' : name} (epoch ${epoch})`);
-  if (saved.length > 0) output.text(`checkpoints ${saved.join(', ')}`);
-  for (const [set, values] of Object.entries(run.metrics)) {
-    const cells = Object.entries(values).map(([name, value]) => metricCell(name, value));
-    output.text(`${set.padEnd(11)} ${cells.join('  ')}`);
-  }
-  output.event('done', { ...run });
+  if (saved.length > 0 && packed === undefined) output.text(`checkpoints ${saved.join(', ')}`);
+  for (const [set, values] of Object.entries(run.metrics)) output.text(`${set.padEnd(11)} ${cells(values)}`);
+  for (const one of run.baselines)
+    output.text(`${'baseline'.padEnd(11)} ${cells(one.metrics)}  ${baselineNote(one, itemsOf(run))}`);
+  output.event('done', { ...run, ...packed });
+}
+
+const cells = (values: MetricValues): string =>
+  Object.entries(values)
+    .map(([name, value]) => metricCell(name, value))
+    .join('  ');
+
+/** Returns what a run evaluates. */
+function itemsOf({ task }: RunDescription): string {
+  if (task === 'NODE_CLASSIFICATION') return 'nodes';
+  return task === 'LINK_PREDICTION' ? 'edges' : 'events';
 }
 
 async function printCheckpoint(directory: string, output: Output): Promise<void> {

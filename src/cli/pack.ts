@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { runPath } from '../predict/open-model.js';
 import { Output } from '../train/index.js';
-import { packRun } from '../train/pack-run.js';
+import { checkUnpacked, packRun } from '../train/pack-run.js';
 import { StorageError } from '../util/errors.js';
 import { invocation } from '../util/invocation.js';
 import { formatSize } from '../util/size.js';
@@ -16,6 +16,7 @@ export interface PackCommand extends PluginOptions, OverrideOptions {
 
 export async function packCommand(path: string, command: PackCommand): Promise<void> {
   const output = new Output({ json: command.json });
+  checkUnpacked('pack', path);
   if (existsSync(command.output) && !command.overwrite)
     throw new StorageError(
       `pack: expected a new file for --output, got ${command.output}, which exists. Choose another, or replace it with --overwrite.`,

@@ -221,11 +221,8 @@ function report(
   ];
   for (const line of lines) output.text(line);
   if (stats.num_train === 0) {
-    // If nodes are split, all edges are training edges.
-    const [what, option] =
-      stats.num_edges > 0 ? ['nodes', '--node-split or --train-nodes'] : ['edges', '--dataset-split'];
     output.warn(
-      `the training set has no ${what}, so "skein train" will reject this dataset. Make it larger with ${option}.`,
+      'the training set has no nodes, so "skein train" will reject this dataset. Make it larger with --node-split or --train-nodes.',
     );
   }
   output.event('done', {

@@ -1,4 +1,5 @@
 /** The work of `skein recommend`: writes the best tails for every node, or for those of a file, as CSV. */
+import { existsSync } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
 import { readRecords } from '../data/formats/delimited.js';
 import { findTextLayout } from '../data/formats/text-layout.js';
@@ -7,7 +8,7 @@ import { openPredictor, runPath } from '../predict/open-model.js';
 import type { RecommendOptions } from '../predict/predictor.js';
 import { makeFolder } from '../storage/make-folder.js';
 import { type OpenedRun, Output, openRun } from '../train/index.js';
-import { FormatError, StateError, ValueError } from '../util/errors.js';
+import { FormatError, StateError, StorageError, ValueError } from '../util/errors.js';
 import type { OverrideOptions, PluginOptions } from './options/options.js';
 import { CsvFile } from './predict/csv-file.js';
 import { parseTime } from './query/questions.js';
@@ -21,6 +22,7 @@ export interface RecommendCommand extends PluginOptions, OverrideOptions {
   readonly includeKnown: boolean;
   readonly skipUnknown: boolean;
   readonly output: string;
+  readonly overwrite: boolean;
   readonly json: boolean;
 }
 
@@ -29,6 +31,11 @@ const slice = 256;
 
 export async function recommendCommand(path: string, command: RecommendCommand): Promise<void> {
   const output = new Output({ json: command.json });
+  if (existsSync(command.output) && !command.overwrite)
+    throw new StorageError(
+      `recommend: expected a new file for --output, got ${command.output}, which exists. Choose another, or replace it with --overwrite.`,
+      { path: command.output },
+    );
   const run = await openRun(runPath(path), {
     ...{ command: 'recommend', overrides: command.set, plugins: command.plugin },
     onWarning: (message) => output.warn(message),
@@ -59,8 +66,10 @@ export async function recommendCommand(path: string, command: RecommendCommand):
     }
     stage.end();
     csv.close();
-    const left = skipped === 0 ? '' : `, ${skipped} unknown ones skipped`;
-    output.text(`${rows} recommendations for ${names.length} users${left}, wrote ${target}`);
+    const left = skipped === 0 ? '' : `, ${skipped} unknown ${skipped === 1 ? 'id' : 'ids'} skipped`;
+    output.text(
+      `${rows} recommendations for ${names.length} ${names.length === 1 ? 'user' : 'users'}${left}, wrote ${target}`,
+    );
     output.event('done', { users: names.length, skipped, recommendations: rows, files: [target] });
   } finally {
     await model.close();
@@ -71,7 +80,7 @@ function optionsOf({ k, relation, time, includeKnown }: RecommendCommand): Recom
   return {
     ...{ k, exclude: includeKnown ? 'none' : 'seen' },
     ...(relation === undefined ? {} : { relation }),
-    ...(time === undefined ? {} : { time: parseTime('recommend', time) }),
+    ...(time === undefined ? {} : { time: parseTime('recommend', time, '--time') }),
   };
 }
 

@@ -70,6 +70,23 @@ it('train writes what a memory budget decided into the log too', async () => {
   );
 });
 
+it('train prints no more than a line of an epoch per second, and logs all', async () => {
+  printed.clear();
+  const given = [
+    `--storage.model_dir=${at('quick')}`,
+    '--training.num_epochs=30',
+    '--training.logs_per_epoch=0',
+  ];
+  expect(await run(['train', at('links.yaml'), ...given, '--evaluation.epochs_per_eval=10'])).toBe(0);
+  const epochs = (text: string): number[] =>
+    Array.from(text.matchAll(/\bepoch (\d+) {2}loss/g), ([, number]) => Number(number));
+  const shown = epochs(printed.out);
+  expect(shown).toEqual(expect.arrayContaining([1, 10, 20, 30]));
+  expect(shown.length).toBeLessThan(15);
+  expect(printed.out).toMatch(/epoch 10 .*\nvalidation .*\n[\s\S]*epoch 30 .*\nvalidation .*\ntest /);
+  expect(epochs(readFileSync(at('quick/log.txt'), 'utf8'))).toHaveLength(30);
+});
+
 it('train resumes a run by its directory, also one that started from a checkpoint', async () => {
   const from = [`--training.resume_from_checkpoint=${at('run')}`, '--training.num_epochs=1'];
   await last('train', at('links.yaml'), `--storage.model_dir=${at('more')}`, ...from);
@@ -432,9 +449,40 @@ describe('info', () => {
     writeFileSync(at('events.txt'), '1 2 5\n2 3 9\n');
     const events = { kind: 'events', nodes: 3, events: 2, destinations: 2, first: 5, last: 9 };
     expect(await last('info', at('events.txt'))).toMatchObject(events);
+    expect(await expectFailure('info', at('none'))).toMatch(/got .*none, which does not exist\./);
+    mkdirSync(at('stream'));
+    writeFileSync(at('stream/stream.json'), '{}');
+    expect(await expectFailure('info', at('stream'))).toMatch(
+      /which is the state of a stream\. Open it with .* --state /,
+    );
     mkdirSync(at('nothing'));
     expect(await expectFailure('info', at('nothing'))).toMatch(
       /no full_config\.yaml, no dataset\.yaml, no description of partitions and no event file/,
     );
   });
+
+  it('shows the validation of the saved model, the deciding metric and baselines by their form', async () => {
+    cpSync(at('run'), at('best-run'), { recursive: true });
+    const metrics = at('best-run/metrics.jsonl');
+    const later = { event: 'eval', set: 'validation', epoch: 9, mrr: 0.0123 };
+    writeFileSync(metrics, `${readFileSync(metrics, 'utf8')}${JSON.stringify(later)}\n`);
+    const done = await last('info', at('best-run'));
+    expect((done['metrics'] as Event)['validation']).toEqual(trained['validation']);
+    expect(done['baselines']).toEqual(trained['baselines']);
+    expect(done['best']).toMatchObject({ metric: 'mrr' });
+    printed.clear();
+    expect(await run(['info', at('best-run')])).toBe(0);
+    expect(printed.out).toMatch(/^best {8}mrr 0\.\d{4} on validation in epoch \d$/m);
+    expect(printed.out).toMatch(/^test {8}mrr .*\nbaseline {4}mrr .* {2}\(counting\)$/m);
+  });
+});
+
+it('names a file that is neither a run nor a configuration', async () => {
+  writeFileSync(at('facts.csv'), 'a,b\n');
+  for (const command of ['query', 'eval'])
+    expect(
+      await expectFailure(command, at('facts.csv'), ...(command === 'query' ? ['--head', 'a'] : [])),
+    ).toMatch(
+      /: expected the directory of a run, a packed model \(\.tgz\) or a configuration \(\.yaml\), got the file .*facts\.csv\./,
+    );
 });

@@ -7,6 +7,7 @@ import { join, resolve } from 'node:path';
 import { readConfigFile } from '../train/config/config-file.js';
 import type { ConfigFile } from '../train/index.js';
 import { checkRunConfig } from '../train/run/run-directory.js';
+import { isPackedRun } from '../train/run/unpacked-run.js';
 import { isTemporalConfig } from '../train/tasks/events/run-config.js';
 import { StateError } from '../util/errors.js';
 import { invocation } from '../util/invocation.js';
@@ -19,6 +20,10 @@ export interface TrainTarget {
 }
 
 export function trainTarget(path: string, overrides: readonly string[]): TrainTarget {
+  if (isPackedRun(path))
+    throw new StateError(
+      `train: expected a configuration file or the directory of a run, got ${path}: a packed model cannot be trained further. Resume the run that it was packed from.`,
+    );
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) {
     const file = readConfigFile(path);
     return { file, source: file.text, overrides };

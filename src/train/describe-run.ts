@@ -9,8 +9,11 @@ import { missingPlugins } from './config/plugin-record.js';
 import { plannedEpochs } from './config/schedule.js';
 import type { LayerConfig } from './config/types.js';
 import { isEventConfig, loadRunConfig, type RunConfig } from './load-run-config.js';
+import { readOutcomeFile } from './run/outcome-file.js';
+import type { MetricValues } from './run/reporter.js';
 import { RunDirectory } from './run/run-directory.js';
 import { checkpointNames, type RunRecord, readRecord } from './run/run-record.js';
+import type { Baseline } from './task.js';
 import { epochsOf } from './tasks/events/model-kind.js';
 import { isTemporalConfig, type TemporalRunConfig } from './tasks/events/run-config.js';
 
@@ -26,11 +29,13 @@ export interface RunDescription {
   readonly epochs: number;
   readonly plannedEpochs: number;
   readonly nodes: number;
-  readonly best: { readonly epoch: number; readonly value: number } | null;
+  /** The best epoch on validation; `metric` is null if a run that has not finished does not tell. */
+  readonly best: { readonly epoch: number; readonly value: number; readonly metric: string | null } | null;
   /** Names and epochs; '' is the final state. */
   readonly checkpoints: readonly { readonly name: string; readonly epoch: number }[];
-  /** The latest metrics of each split, and those of baselines by their names. */
-  readonly metrics: Readonly<Record<string, Readonly<Record<string, number>>>>;
+  /** Metrics of each split: those of the saved model if the run has finished, otherwise the latest. */
+  readonly metrics: Readonly<Record<string, MetricValues>>;
+  readonly baselines: readonly Baseline[];
 }
 
 export async function describeRun(directory: string): Promise<RunDescription> {
@@ -42,6 +47,8 @@ export async function describeRun(directory: string): Promise<RunDescription> {
     (best, one) => (best === null || one.record.position.epoch > best.record.position.epoch ? one : best),
     null,
   );
+  const saved = records.find(({ name }) => name === '')?.record.position.epoch ?? Number.POSITIVE_INFINITY;
+  const lines = [...readMetricsFile(join(directory, 'metrics.jsonl'))];
   return {
     kind: 'run',
     directory,
@@ -49,9 +56,10 @@ export async function describeRun(directory: string): Promise<RunDescription> {
     finished: RunDirectory.isFinished(directory),
     epochs: latest?.record.position.epoch ?? 0,
     nodes: latest === null ? 0 : nodesOf(latest.record),
-    best: latest?.record.best ?? null,
+    best: describeBest(latest?.record.best ?? null, directory, lines),
     checkpoints: records.map(({ name, record }) => ({ name, epoch: record.position.epoch })),
-    metrics: lastMetrics(join(directory, 'metrics.jsonl')),
+    metrics: splitMetrics(lines, saved),
+    baselines: lastBaselines(lines),
   };
 }
 
@@ -117,25 +125,60 @@ function generalModelLine({ sampling, memory, gnn }: TemporalConfig): string {
 
 const notMetrics = new Set(['epoch', 'tested_epoch', 'seconds', 'items']);
 
-/** Returns the last metrics of every split and of every baseline in a metrics file. */
-function lastMetrics(path: string): Record<string, Record<string, number>> {
-  const found: Record<string, Record<string, number>> = {};
+type MetricsLine = Readonly<Record<string, unknown>>;
+
+function* readMetricsFile(path: string): Generator<MetricsLine> {
   for (const line of existsSync(path) ? readFileSync(path, 'utf8').split('\n') : []) {
-    let record: Readonly<Record<string, unknown>>;
     try {
-      record = JSON.parse(line);
+      yield JSON.parse(line);
     } catch {
       // A run that is being written, or was killed, may end in half a line.
-      continue;
     }
-    const { event, set, baseline, ...values } = record;
-    const name = event === 'eval' ? set : event === 'baseline' ? baseline : null;
-    if (typeof name !== 'string') continue;
-    found[name] = Object.fromEntries(
-      Object.entries(values).flatMap(([name, value]) =>
-        typeof value === 'number' && !notMetrics.has(name) ? [[name, value]] : [],
-      ),
-    );
+  }
+}
+
+/** Returns the last metrics of every split; those of the validation split up to the epoch of the saved model. */
+function splitMetrics(lines: readonly MetricsLine[], saved: number): Record<string, MetricValues> {
+  const found: Record<string, MetricValues> = {};
+  for (const line of lines) {
+    const { event, set, epoch } = line;
+    if (event !== 'eval' || typeof set !== 'string') continue;
+    if (set !== 'validation' || Number(epoch) <= saved) found[set] = metricsOf(line);
   }
   return found;
+}
+
+function lastBaselines(lines: readonly MetricsLine[]): Baseline[] {
+  const found = new Map<string, Baseline>();
+  for (const line of lines) {
+    const { event, baseline: name, items } = line;
+    if (event !== 'baseline' || typeof name !== 'string') continue;
+    found.set(name, { name, metrics: metricsOf(line), ...(typeof items === 'number' ? { items } : {}) });
+  }
+  return [...found.values()];
+}
+
+function metricsOf(line: MetricsLine): MetricValues {
+  return Object.fromEntries(
+    Object.entries(line).flatMap(([name, value]) =>
+      typeof value === 'number' && !notMetrics.has(name) ? [[name, value]] : [],
+    ),
+  );
+}
+
+/** Adds the name of the metric: that of the outcome, before the end the one that has the best value in the best epoch. */
+function describeBest(
+  best: RunRecord['best'],
+  directory: string,
+  lines: readonly MetricsLine[],
+): RunDescription['best'] {
+  if (best === null) return null;
+  const { metric: known } = (readOutcomeFile(directory)?.['best'] ?? {}) as { readonly metric?: string };
+  const line = lines.find(
+    ({ event, set, epoch }) => event === 'eval' && set === 'validation' && epoch === best.epoch,
+  );
+  const equal = Object.entries(line ?? {}).find(
+    ([name, value]) => value === best.value && !notMetrics.has(name),
+  );
+  return { ...best, metric: known ?? equal?.[0] ?? null };
 }

@@ -2,8 +2,10 @@
 
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { expected, StateError, ValueError } from '../util/errors.js';
+import { checkPath } from '../util/check-path.js';
+import { StateError } from '../util/errors.js';
 import { checkOptionNames } from '../util/option-names.js';
+import { readConfigFile } from './config/config-file.js';
 import type { SkeinConfig } from './config/index.js';
 import { isEventConfig, loadRunConfig, type RunConfig } from './load-run-config.js';
 import { loadPlugins } from './plugins.js';
@@ -59,6 +61,12 @@ export function isEventRun(path: string): boolean {
   return directory !== undefined && isEventConfig(loadRunConfig(join(directory, configFile)).config);
 }
 
+/** Throws unless a value can be the path of a run. */
+export function checkRunPath(command: string, path: unknown): void {
+  const what = 'the path of a run, a checkpoint, a packed model or a configuration file';
+  checkPath(command, what, 'path', path, 'Pass the directory that training printed as "Saved in".');
+}
+
 export async function findRun(path: string, options: FindRunOptions = {}): Promise<FoundRun> {
   checkOptionNames('findRun', options, {
     ...{ command: true, overrides: true, adapt: true, best: true },
@@ -66,17 +74,15 @@ export async function findRun(path: string, options: FindRunOptions = {}): Promi
   });
   const { command = 'openRun', overrides = [], best = false, plugins = [] } = options;
   await loadPlugins(plugins, command);
-  if (typeof path !== 'string')
-    throw new ValueError(
-      expected(command, 'the path of a run, a checkpoint or a configuration file', 'path', path),
-    );
+  checkRunPath(command, path);
   const isDataGiven = isOverridden(overrides, dataKeys);
   const found = statSync(path, { throwIfNoEntry: false });
   if (found === undefined)
     throw new StateError(
-      `${command}: expected the directory of a run or a configuration file, got ${path}, which does not exist. Check the path.`,
+      `${command}: expected the directory of a run, a packed model (.tgz) or a configuration (.yaml), got ${path}, which does not exist. Check the path.`,
     );
   if (found.isFile()) {
+    checkConfigFile(command, path);
     const { config, warnings } = loadRunConfig(path, overrides);
     const given = resolve(await folderOf(command, path, config));
     const directory = directoryOf(command, given);
@@ -89,6 +95,26 @@ export async function findRun(path: string, options: FindRunOptions = {}): Promi
   const { config, warnings } = loadRunConfig(join(directory, configFile), overrides);
   const checkpoint = await checkpointOf(command, given, directory, best && isEventConfig(config));
   return { directory, checkpoint, config: adaptConfig(config, options), warnings, isDataGiven };
+}
+
+/** Throws for a file that is certainly no configuration: by its name, or because it has no sections. */
+function checkConfigFile(command: string, path: string): void {
+  const isText = !/\.(csv|tsv|txt|parquet|jsonl|ndjson|gz|tgz|safetensors|npy|onnx|bin)$/.test(path);
+  if (isText && hasSections(path)) return;
+  throw new StateError(
+    `${command}: expected the directory of a run, a packed model (.tgz) or a configuration (.yaml), got the file ${path}. Pass the directory that training printed as "Saved in".`,
+  );
+}
+
+/** Returns whether a file may be a configuration; by its ending, or by what is in it. */
+function hasSections(path: string): boolean {
+  if (/\.ya?ml$/.test(path)) return true;
+  try {
+    const { values } = readConfigFile(path);
+    return typeof values === 'object' && values !== null && !Array.isArray(values);
+  } catch {
+    return false;
+  }
 }
 
 /** Returns the directory of the run, or checkpoint, of a configuration. */

@@ -1,7 +1,7 @@
 /** Opens a saved run for evaluation, queries or export. Nothing in its directory is written. */
 import { ValueError } from '../util/errors.js';
 import { checkOptionNames } from '../util/option-names.js';
-import { type FindRunOptions, type FoundRun, findRun } from './find-run.js';
+import { checkRunPath, type FindRunOptions, type FoundRun, findRun } from './find-run.js';
 import { isEventConfig } from './load-run-config.js';
 import { isPackedRun, unpackRun } from './run/unpacked-run.js';
 import { type OpenedEventRun, openEventRun } from './tasks/events/open-event-run.js';
@@ -40,6 +40,7 @@ export async function openRun(path: string, options: OpenRunOptions = {}): Promi
     over: true,
     advice: true,
   });
+  checkRunPath(command, path);
   if (isPackedRun(path)) return openPacked(path, options);
   const found = await findRun(path, { command, ...find });
   const kind = isEventConfig(found.config) ? 'events' : 'graph';

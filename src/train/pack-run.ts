@@ -7,15 +7,17 @@ import { rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { ArchiveSource } from '../storage/write-archive.js';
 import { writeArchive } from '../storage/write-archive.js';
+import { checkPath } from '../util/check-path.js';
 import { expected, ValueError } from '../util/errors.js';
 import { skeinVersion } from '../util/version.js';
-import { type FindRunOptions, findRun } from './find-run.js';
+import { checkRunPath, type FindRunOptions, findRun } from './find-run.js';
 import { isEventConfig, renderRunConfig } from './load-run-config.js';
 import { readOutcomeFile } from './run/outcome-file.js';
 import { jsonLine } from './run/output.js';
 import { type PackedParts, packedCheckpoint } from './run/packed-checkpoint.js';
 import { appendChecksum } from './run/run-directory.js';
 import { modelFile, readRecord, type TaskKind } from './run/run-record.js';
+import { isPackedRun } from './run/unpacked-run.js';
 import { packEventRun } from './tasks/events/pack-event-run.js';
 import { packGraphRun } from './tasks/graph/pack-graph-run.js';
 
@@ -30,8 +32,11 @@ export interface PackedRun {
 /** Packs the model that `openRun` opens for the path; see there. */
 export async function packRun(path: string, file: string, options: FindRunOptions = {}): Promise<PackedRun> {
   const { command = 'packRun' } = options;
-  if (typeof file !== 'string' || !/\.(tgz|tar\.gz)$/.test(file))
-    throw new ValueError(expected(command, 'a path that ends in .tgz or .tar.gz', 'file', file));
+  const what = 'a path that ends in .tgz or .tar.gz';
+  if (!/\.(tgz|tar\.gz)$/.test(checkPath(command, what, 'file', file)))
+    throw new ValueError(expected(command, what, 'file', file));
+  checkRunPath(command, path);
+  checkUnpacked(command, path);
   const found = await findRun(path, { ...options, command });
   const record = await readRecord(found.checkpoint);
   const target = resolve(file);
@@ -61,6 +66,14 @@ export async function packRun(path: string, file: string, options: FindRunOption
   } finally {
     await rm(scratch, { recursive: true, force: true });
   }
+}
+
+/** Throws for an archive: there is nothing to leave out of it. */
+export function checkUnpacked(command: string, path: string): void {
+  if (isPackedRun(path))
+    throw new ValueError(
+      `${command}: expected a run to pack, got ${path}, which is packed already. Copy the file, or pack its run again.`,
+    );
 }
 
 /** Returns the metrics of the run; the outcome without its former directory. */

@@ -13,7 +13,11 @@ const node = (...args: string[]): string =>
   execFileSync(process.execPath, args, { cwd: project, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
 
 it('creates a project that runs at once', () => {
-  execFileSync(process.execPath, [...skein, 'new', 'My Graph'], { cwd: folder, stdio: 'ignore' });
+  const said = execFileSync(process.execPath, [...skein, 'new', 'My Graph'], {
+    cwd: folder,
+    encoding: 'utf8',
+  });
+  expect(said).toContain('\n  cd "My Graph"\n');
   const { name, scripts, dependencies, devDependencies } = JSON.parse(
     readFileSync(join(project, 'package.json'), 'utf8'),
   );

@@ -55,18 +55,17 @@ describe.skipIf(!hasScript)('on a terminal', () => {
   }, 240_000);
 });
 
-it('prints plain lines into a pipe, each epoch once', () => {
+it('prints plain lines into a pipe, the first and the last epoch once', () => {
   const { code, out, err } = shell(train('pipe'), work);
   expect(code, err).toBe(0);
   expect(`${out}${err}`).not.toMatch(new RegExp(`[${esc}\r]`));
-  expect(epochs(out.split('\n')).map((line) => line.slice(0, 8))).toEqual([
-    'epoch 1 ',
-    'epoch 2 ',
-    'epoch 3 ',
-  ]);
+  // Epochs of less than a second share a line; the log has all of them.
+  const printed = epochs(out.split('\n')).map((line) => line.slice(0, 8));
+  expect([printed[0], printed.at(-1)]).toEqual(['epoch 1 ', 'epoch 3 ']);
+  expect(new Set(printed).size).toBe(printed.length);
   expect(err).not.toContain('(100 %)');
   const log = readFileSync(join(work, 'pipe/log.txt'), 'utf8');
-  expect(log.match(/epoch 1 /g)).toHaveLength(1);
+  expect(log.match(/epoch [123] /g)).toEqual(['epoch 1 ', 'epoch 2 ', 'epoch 3 ']);
 }, 240_000);
 
 it('keeps stdout for JSON with --json', () => {
@@ -77,7 +76,7 @@ it('keeps stdout for JSON with --json', () => {
     .split('\n')
     .map((line) => JSON.parse(line).event);
   expect(events.filter((event) => event === 'epoch')).toHaveLength(3);
-  expect(epochs(err.split('\n'))).toHaveLength(3);
+  expect(epochs(err.split('\n')).at(-1)).toMatch(/^epoch 3 /);
   expect(err).toMatch(/Done in .* s\. Saved in /);
 }, 240_000);
 

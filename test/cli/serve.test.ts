@@ -1,5 +1,5 @@
 /** `skein serve` and `skein mcp` as processes: what they print, wrong paths, tokens, signals, and tools for a client. */
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { appendFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
@@ -8,70 +8,17 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { skein } from '../programs.js';
 import { lastTime, runOf } from '../server/models.js';
 import { workFolder } from './processes.js';
+import { endServed, post, serveCommand } from './served.js';
 
 const folder = workFolder();
 let links: string;
 let nodes: string;
-const children: ChildProcess[] = [];
 
 beforeAll(async () => {
   links = await runOf('links');
   nodes = await runOf('nodes');
 });
-afterAll(() => {
-  for (const child of children) child.kill('SIGKILL');
-});
-
-interface Served {
-  readonly url: string;
-  readonly lines: string[];
-  readonly errors: () => string;
-  /** The exit code. */
-  readonly ended: Promise<number | null>;
-  /** Sends a signal and returns the exit code. */
-  stop(signal?: NodeJS.Signals): Promise<number | null>;
-}
-
-/** Starts the command and waits until it listens. */
-function serveCommand(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Served> {
-  const child = spawn(process.execPath, [...skein, 'serve', ...args, '--port', '0'], {
-    env: { ...process.env, ...env },
-  });
-  children.push(child);
-  const lines: string[] = [];
-  let errors = '';
-  const ended = new Promise<number | null>((resolve) => child.once('close', (code) => resolve(code)));
-  child.stderr.on('data', (data: Buffer) => {
-    errors += data.toString();
-  });
-  return new Promise((resolve, reject) => {
-    void ended.then((code) => reject(new Error(`ended with ${code}: ${errors}`)));
-    child.stdout.on('data', (data: Buffer) => {
-      lines.push(
-        ...data
-          .toString()
-          .split('\n')
-          .filter((line) => line !== ''),
-      );
-      const [, url] = /(http:\/\/127\.0\.0\.1:\d+)/.exec(lines.join('\n')) ?? [];
-      if (url !== undefined)
-        resolve({
-          ...{ url, lines, ended, errors: () => errors },
-          stop: (signal = 'SIGTERM') => {
-            child.kill(signal);
-            return ended;
-          },
-        });
-    });
-  });
-}
-
-const post = (url: string, body: unknown, headers: Record<string, string> = {}) =>
-  fetch(url, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', ...headers },
-    body: JSON.stringify(body),
-  });
+afterAll(endServed);
 
 describe('serve', () => {
   test('answers by name, and a signal ends it in order', async () => {
@@ -96,8 +43,11 @@ describe('serve', () => {
     expect((await post(`${url}/neighbors`, { names: ['p1'] }, headers)).status).toBe(200);
     expect(await stop('SIGINT')).toBe(0);
     const events = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
-    expect(events.map(({ event }) => event)).toEqual(['listening', 'request', 'request', 'stopping', 'done']);
-    expect(events[2]).toEqual({
+    expect(events.map(({ event }) => event)).toEqual([
+      ...['opening', 'listening', 'request', 'request', 'stopping', 'done'],
+    ]);
+    expect(events[0]).toEqual({ event: 'opening', url });
+    expect(events[3]).toEqual({
       ...{ event: 'request', method: 'POST', path: '/neighbors', status: 200, model: 'links' },
       ms: expect.any(Number),
     });
@@ -144,6 +94,9 @@ describe('serve --source', () => {
     const failure = (...args: string[]): string =>
       spawnSync(process.execPath, [...skein, 'serve', ...args], { encoding: 'utf8' }).stderr;
     expect(failure(links, '--source', '-')).toMatch(/expected --state with --source, got none/);
+    expect(failure(links, '--state', join(folder, 'unused'))).toMatch(
+      /expected a model of events with --state, got models of links\. Leave --state out\./,
+    );
   });
 });
 
@@ -154,7 +107,9 @@ test('a command line that cannot be served ends with code 2 and one sentence', (
     expect(stderr.trim().split('\n')).toHaveLength(1);
     return stderr;
   };
-  expect(failure('serve', folder)).toMatch(/^skein: serve: expected the directory of a finished run, got /);
+  expect(failure('serve', folder)).toMatch(
+    /^skein: serve: expected the directory of a finished run or a packed model \(\.tgz\), got /,
+  );
   expect(failure('serve', links, '--host', '0.0.0.0')).toMatch(
     /expected a token for a host that other machines/,
   );
@@ -164,7 +119,7 @@ test('a command line that cannot be served ends with code 2 and one sentence', (
   const source = ['serve', links, '--port', '0', '--state', join(folder, 'unused'), '--source'];
   expect(failure(...source, '-', '--source-fields', 'user')).toMatch(/expected pairs such as head=user/);
   expect(failure(...source, join(folder, 'missing'))).toMatch(/missing, got ENOENT/);
-  expect(failure(...source, '-')).toMatch(/expected one model of events with --source, got 0/);
+  expect(failure(...source, '-')).toMatch(/expected a model of events with --state, got models of links/);
 });
 
 describe('mcp', () => {

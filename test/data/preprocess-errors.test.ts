@@ -146,7 +146,7 @@ describe('edges', () => {
     ),
   );
   test('no file', () =>
-    expectFailure({}, { edges: 'nowhere.tsv' }, StorageError, /nowhere\.tsv, got ENOENT/));
+    expectFailure({}, { edges: 'nowhere.tsv' }, StorageError, /nowhere\.tsv, which does not exist/));
   test('a file that is not Parquet', () =>
     expectFailure(
       { 'x.parquet': 'no' },

@@ -108,7 +108,9 @@ describe('preprocess', () => {
     await expect(prepare({ edges: { query: 'SELEC' } })).rejects.toThrow(
       /a query that DuckDB runs for query 1/,
     );
-    await expect(prepare({ edges: at('absent.parquet') })).rejects.toThrow(/absent\.parquet, got ENOENT/);
+    await expect(prepare({ edges: at('absent.parquet') })).rejects.toThrow(
+      /absent\.parquet, which does not exist/,
+    );
   });
 
   test('wrong sources are rejected before anything is read, without their passwords', async () => {

@@ -90,7 +90,10 @@ describe.skipIf(!hasMpi)(`runs${withoutMpi}`, () => {
         const { code, err } = await train(given, ranks, [labels]);
         expect({
           code,
-          err: err.replace(/Done in .*Saved in .*\n|^.*(epoch|validation|test|[Rr]ecency) .*\n/gm, ''),
+          err: err.replace(
+            /Done in .*Saved in .*\n|^.*(epoch|validation|test|baseline|[Rr]ecency) .*\n/gm,
+            '',
+          ),
         }).toEqual({
           ...{ code: 0, err: '' },
         });

@@ -30,14 +30,15 @@ const customers = Array.from({ length: 60 }, (_, i) => ({
     age: 20 + (i % 3) * 15,
     spend: i % 9 === 0 ? '' : 10 * (i % 3),
     country: ['FR', 'DE'][i % 2],
+    plan: ['team', 'pro', 'free'][i % 3],
   },
   segment: i % 4 === 0 ? '' : ['business', 'casual', 'student'][i % 3],
 }));
 const referrals = Array.from({ length: 180 }, (_, i) => [`c${i % 60}`, `c${(i * 7 + 3 * (i % 5)) % 60}`]);
 const customerFiles = {
-  'customers.csv': `id,age,spend,country,segment\n${customers.map((row) => `${Object.values(row).join(',')}\n`).join('')}`,
+  'customers.csv': `id,age,spend,country,plan,segment\n${customers.map((row) => `${Object.values(row).join(',')}\n`).join('')}`,
   'referrals.csv': `source,target\n${referrals.map((row) => `${row.join(',')}\n`).join('')}`,
-  'new.csv': 'id,age,spend,country\nn1,35,10,FR\nn2,20,,DE\n',
+  'new.csv': 'id,age,spend,country,plan\nn1,35,10,FR,pro\nn2,20,,DE,team\n',
   'new-edges.csv': 'source,target\nn1,c4\nc3,n2\n',
 };
 
@@ -132,7 +133,7 @@ export const setups: Readonly<Record<string, Setup>> = {
   'docs/guides/nodes.md': {
     files: customerFiles,
     prelude: `
-const moreCustomers = ${JSON.stringify(customers.map(({ spend, ...row }) => ({ ...row, segment: row.segment || null })))};
+const moreCustomers = ${JSON.stringify(customers.map(({ spend, plan, ...row }) => ({ ...row, segment: row.segment || null })))};
 const moreReferrals: [string, string][] = ${JSON.stringify(referrals)};
 `,
   },

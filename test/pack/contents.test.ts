@@ -35,8 +35,8 @@ test('it has the required files and no others', () => {
 });
 
 test('it is small', () => {
-  expect(packed.size).toBeLessThan(2 * 2 ** 20);
-  expect(packed.unpackedSize).toBeLessThan(7 * 2 ** 20);
+  expect(packed.size).toBeLessThan(2.5 * 2 ** 20);
+  expect(packed.unpackedSize).toBeLessThan(9 * 2 ** 20);
 });
 
 test('no JavaScript points to a source map', () => {

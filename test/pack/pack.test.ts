@@ -224,6 +224,7 @@ describe('an installed package', () => {
       'facts.yaml',
       '--storage.model_dir=two',
       '--training.num_epochs=1',
+      '--training.form=NEGATIVES',
     );
     expect(trained.code, trained.err).toBe(0);
     expect(existsSync(join(folder, 'two', 'done.json'))).toBe(true);

@@ -100,7 +100,7 @@ describe('counting', () => {
       .filter(({ event }) => event === 'baseline');
     expect(recorded).toMatchObject({ set: 'test', baseline: 'counting', ...baselines[0].metrics });
     expect(events.filter(({ event }) => event === 'baseline')).toHaveLength(1);
-    expect(read('log.txt')).toMatch(/counting {4}mrr 0\.\d{4}/);
+    expect(read('log.txt')).toMatch(/baseline {4}mrr 0\.\d{4} .*\(counting\)/);
   });
 
   test('counts are those of the edges for any chunks', async () => {

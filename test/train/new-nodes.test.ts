@@ -40,13 +40,23 @@ describe('classify', () => {
     expect(await model.classify({ nodes: [] })).toEqual([]);
   });
 
+  it('takes a row without its class, and an unseen category as a missing one', async () => {
+    const [unseen, missing] = await model.classify({
+      nodes: [
+        { id: 'new1', age: 23, town: 'Oslo', job: null },
+        { id: 'new2', age: 23, town: null, job: null },
+      ],
+    });
+    expect(unseen.probabilities).toEqual(missing.probabilities);
+  });
+
   it.each<[string, object, string]>([
-    ['no list', { nodes: 'new' }, 'classify: expected a list for nodes.nodes, got "new"'],
-    ['no name', { nodes: [{ age: 4, town: 'Lyon' }] }, 'for nodes.nodes[0].id, got undefined'],
+    ['no list', { nodes: 'new' }, 'classify: expected a list for nodes, got "new"'],
+    ['no name', { nodes: [{ age: 4, town: 'Lyon' }] }, 'for nodes[0].id, got undefined'],
     [
       'a known name',
       { nodes: [{ id: 'p4', age: 4, town: 'Lyon' }] },
-      'the name of a new node for nodes.nodes[0].id, got "p4". The graph has it already.',
+      'the name of a new node for nodes[0].id, got "p4". The graph has it already.',
     ],
     [
       'a name twice',
@@ -56,24 +66,45 @@ describe('classify', () => {
           { id: 'a', age: 4, town: 'Lyon' },
         ],
       },
-      'different names for nodes.nodes[1].id',
+      'different names for nodes[1].id',
     ],
     [
       'a missing field',
       { nodes: [{ id: 'a', town: 'Lyon' }] },
-      'the fields of the training data for nodes.nodes, got none for age.',
+      'classify: expected the fields id, age, town for nodes[0], got none for age. Write null for a value that is unknown.',
     ],
+    [
+      'a field that another node has',
+      {
+        nodes: [
+          { id: 'a', age: 30, town: 'Lyon' },
+          { id: 'b', age: 30 },
+        ],
+      },
+      'expected the fields id, age, town for nodes[1], got none for town.',
+    ],
+    [
+      'an unknown field',
+      { nodes: [{ id: 'a', age: 4, town: 'Lyon', towm: 'Graz' }] },
+      'classify: expected the fields id, age, town for nodes[0], got "towm" as well. Did you mean town?',
+    ],
+    [
+      'a class',
+      { nodes: [{ id: 'a', age: 4, town: 'Lyon', job: 'baker' }] },
+      'expected the fields id, age, town for nodes[0], got "job" as well. Leave it out.',
+    ],
+    ['an unknown key', { nodes: [], edge: [] }, 'got edge'],
     [
       'text for a number',
       { nodes: [{ id: 'a', age: 'old', town: 'Lyon' }] },
-      'a number for nodes.nodes[0].age, got "old"',
+      'a number for nodes[0].age, got "old"',
     ],
     [
       'an unknown end',
       { nodes: [{ id: 'a', age: 4, town: 'Lyon' }], edges: [['a', 'nowhere']] },
-      'a node of the graph or a new one for nodes.edges[0], got "nowhere"',
+      'a node of the graph or a new one for edges[0], got "nowhere"',
     ],
-    ['half an edge', { nodes: [], edges: [['a']] }, 'an object or [source, target] for nodes.edges[0]'],
+    ['half an edge', { nodes: [], edges: [['a']] }, 'an object or [source, target] for edges[0]'],
   ])('refuses %s', async (_what, given, message) => {
     await expect(model.classify(given as never)).rejects.toThrow(message);
   });
@@ -158,10 +189,14 @@ describe('score', () => {
     await expect(model.score({ head: 'x', tail: 1 }, { newNodes })).rejects.toThrow(
       'score: expected 4 finite numbers for newNodes.nodes[0].features',
     );
+    const colored = { nodes: [{ id: 'x', features: [1, 2, 3, 4], color: 'red' }] };
+    await expect(model.score({ head: 'x', tail: 1 }, { newNodes: colored })).rejects.toThrow(
+      'score: expected the fields id, features for newNodes.nodes[0], got "color" as well. Leave it out.',
+    );
     const { directory } = await run(configOf({ type: 'EMBEDDING', output_dim: width }));
     const trained = await openModel(directory);
     await expect(trained.score({ head: 'x', tail: 1 }, { newNodes: twinOf(6, 'x') })).rejects.toThrow(
-      'score: expected an encoder of features only for newNodes, got one with trained embeddings of width 4.',
+      'score: expected an encoder of features only for newNodes.nodes, got one with trained embeddings of width 4.',
     );
     await trained.close();
   });

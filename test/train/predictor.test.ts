@@ -238,7 +238,7 @@ describe('events', () => {
     const [score] = await model.score([{ head: '0', tail: ranked[0].name }]);
     expect(score).toBeCloseTo(ranked[0].score, 5);
     await expect(model.score([{ head: 'x', tail: '0' }])).rejects.toThrow(
-      "expected a source by its name in the stream's file",
+      'expected a source of the stream for head, got "x"',
     );
     await expect(model.rank([{ tail: '0' }])).rejects.toThrow('head only for a model of events');
     await expect(model.rank('0' as never)).rejects.toThrow('rank: expected an object for question, got "0"');
@@ -266,7 +266,7 @@ describe('events', () => {
     expect(unseen.length).toBeLessThan(all.length);
     expect(all).toEqual(expect.arrayContaining(unseen));
     // An event adds its destination to what was met.
-    await model.append([{ head: '0', tail: unseen[0].name, time: 1e7, features: [0, 0] }]);
+    await model.append([{ head: '0', tail: unseen[0].name, time: 1e6, features: [0, 0] }]);
     const later = await model.recommend('0', { k: 100, exclude: 'seen' });
     expect(later.map(({ name }) => name)).not.toContain(unseen[0].name);
     await expect(model.recommend('0', { relation: 'likes' })).rejects.toThrow('no relation for relation');

@@ -7,14 +7,20 @@ export function register(program: Command): void {
   const command = program
     .command('export')
     .description('Write embeddings and other tables of a model with raw ids, or the model itself as ONNX')
-    .argument('<directory>', 'Directory of a run or a checkpoint, or a prepared dataset with features')
+    .argument(
+      '<directory>',
+      'Directory of a run or a checkpoint, a packed model, or a prepared dataset with features',
+    )
     .option(
       '-f, --format <name>',
       'csv, npy, parquet or safetensors (binary means npy), or onnx for the model itself',
       'csv',
     )
     .option('--delim <text>', 'Column delimiter of csv', ',')
-    .option('--output-dir <dir>', 'Write files to this directory (default: <directory>)')
+    .option(
+      '--output-dir <dir>',
+      'Write files to this directory (default: <directory>, or that of the packed model)',
+    )
     .option(
       '--what <kind...>',
       'Write only these kinds: embeddings, encoded (encoder output of all nodes), relations, features, memory (of a temporal run)',

@@ -13,7 +13,10 @@ export function register(program: Command): void {
   const command = program
     .command('predict')
     .description('Compute metrics, scores, ranks and labels for the test set, a file or new nodes')
-    .argument('<run|config>', 'Directory of a run or a checkpoint, or the configuration it was trained with')
+    .argument(
+      '<run|config>',
+      'Directory of a run or a checkpoint, a packed model (.tgz), or the configuration it was trained with',
+    )
     .option('--output-dir <dir>', 'Write files to this directory (default: directory of the model)')
     .option(
       '--metrics <name...>',

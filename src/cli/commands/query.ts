@@ -9,7 +9,10 @@ export function register(program: Command): void {
     .description(
       'Query a trained model: likely ends of an edge, nearest neighbours, the class of a node, next events',
     )
-    .argument('<run|config>', 'Directory of a run or a checkpoint, or the configuration it was trained with')
+    .argument(
+      '<run|config>',
+      'Directory of a run or a checkpoint, a packed model (.tgz), or the configuration it was trained with',
+    )
     .option('--head <name>', 'Raw name of a source; rank destinations')
     .option('--tail <name>', 'Raw name of a destination; rank sources')
     .option('--relation <name>', 'Raw name of the relation, if edges have one')
@@ -17,7 +20,7 @@ export function register(program: Command): void {
     .option('--classify <name>', 'Raw name of a node; its class with probabilities')
     .option('--time <time>', 'Time of the question to an event stream (default: just after its last event)')
     .option('--questions <file>', 'File with one question per line as JSON, or - for standard input')
-    .option('--top <k>', 'Number of answers', wholeNumber, 10)
+    .option('--k, --top <k>', 'Number of answers', wholeNumber, 10)
     .option(
       '--all-candidates',
       'Rank all entities, not only those that training edges have at that end of the relation',

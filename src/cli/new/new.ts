@@ -23,8 +23,15 @@ export async function newCommand(directory: string, { json }: NewCommand): Promi
     await writeFileAtomic(file, new TextEncoder().encode(text));
   }
   output.text(`wrote ${Object.keys(files).length} files to ${target}. Next:`);
-  output.text(`  cd ${directory}\n  npm install\n  npm start`);
+  output.text(`  cd ${shellWord(directory)}\n  npm install\n  npm start`);
   output.event('done', { directory: target, files: Object.keys(files) });
+}
+
+/** Returns a path as it is typed in a shell. */
+function shellWord(path: string): string {
+  if (/^[\w./\\:~@+-]+$/.test(path)) return path;
+  // Between double quotes a shell would replace these; other shells than POSIX ones know no single quotes.
+  return /["$`!]/.test(path) ? `'${path.replaceAll("'", "'\\''")}'` : `"${path}"`;
 }
 
 /** Returns the name of a folder as npm accepts it. */

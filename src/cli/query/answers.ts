@@ -8,6 +8,8 @@ export interface AskOptions {
   readonly k: number;
   readonly includeKnown: boolean;
   readonly candidates: 'seen' | 'all';
+  /** The prefix of field names in messages: `--` for options. */
+  readonly prefix: string;
 }
 
 /** The answer to a question: a ranking, or the class of a node. */
@@ -21,14 +23,17 @@ export async function askAll(
   questions: readonly Question[],
   options: AskOptions,
 ): Promise<Answer[]> {
-  const { k } = options;
+  const { k, includeKnown, candidates } = options;
   const answers = new Map<Question, Answer>();
   const of = (...wanted: QuestionKind[]): Question[] =>
     questions.filter((question) => wanted.includes(kindOf(question) as QuestionKind));
   const ranks = of('head', 'tail');
   for (const kind of ['head', 'tail', 'neighbors', 'classify'] as const)
     if (of(kind).length > 0) checkAbility(model, kind);
-  const rows = ranks.length === 0 ? [] : await model.rank(ranks, options);
+  const rows =
+    ranks.length === 0
+      ? []
+      : await model.rank(ranks, { k, includeKnown, candidates }).catch(rethrowForTime(options));
   for (const [i, question] of ranks.entries()) answers.set(question, { question, ranked: rows[i] });
   const near = of('neighbors');
   const names = near.map(({ neighbors }) => neighbors as string);
@@ -40,21 +45,28 @@ export async function askAll(
   return questions.map((question) => answers.get(question) as Answer);
 }
 
+/** Returns a function that rethrows an error of the scorer about a time with the name that the user has given it. */
+function rethrowForTime({ prefix }: AskOptions): (error: unknown) => never {
+  return (error) => {
+    if (error instanceof ValueError)
+      error.message = error.message.replace(/^score: (.* for )t(?=, got )/, `query: $1${prefix}time`);
+    throw error;
+  };
+}
+
 /** Throws for a kind of question that a run does not answer, with the options that it does. */
 function checkAbility({ kind, answers }: Predictor, asked: QuestionKind): void {
   const ability = asked === 'head' || asked === 'tail' ? 'rank' : asked;
   if (answers.includes(ability) && !(kind === 'events' && asked === 'tail')) return;
-  const names = { links: 'LINK_PREDICTION', nodes: 'NODE_CLASSIFICATION', events: 'an event stream' };
   const use = {
     links: 'Use --head, --tail or --neighbors',
     nodes: `Use --classify or --neighbors, or "${invocation()} predict"`,
     events: `Use --head, with --time where needed, or score pairs with "${invocation()} predict <run> --input-file <file>"`,
   };
-  const wanted =
-    ability === 'rank' ? 'LINK_PREDICTION' : ability === 'classify' ? 'NODE_CLASSIFICATION' : 'a graph';
+  const wanted = ability === 'rank' ? 'links' : ability === 'classify' ? 'nodes' : 'links or nodes';
   const options = asked === 'head' ? '--head and --tail' : `--${asked}`;
   throw new StateError(
-    `query: expected a run of ${wanted} for ${options}, got a run of ${names[kind]}. ${use[kind]}.`,
+    `query: expected a model of ${wanted} for ${options}, got a model of ${kind}. ${use[kind]}.`,
   );
 }
 

@@ -66,7 +66,10 @@ describe('query', () => {
     expect(done).toMatchObject({ event: 'done', query: 'class of n3' });
     expect((await events('query', at('nodes'), '--neighbors', 'n3', '--top', '2')).length).toBe(3);
     expect(await failure('query', at('nodes'), '--head', 'n3')).toMatch(
-      /a run of LINK_PREDICTION for --head and --tail, got a run of NODE_CLASSIFICATION\. Use --classify or --neighbors/,
+      /a model of links for --head and --tail, got a model of nodes\. Use --classify or --neighbors/,
+    );
+    expect(await failure('query', at('links'), '--classify', 'u3')).toMatch(
+      /a model of nodes for --classify, got a model of links\./,
     );
   });
 
@@ -80,11 +83,17 @@ describe('query', () => {
     );
     expect(found.at(-1)?.['query']).toBe('u3  →  ?  at 1000');
     expect(await failure('query', at('events'), '--neighbors', 'u3')).toMatch(
-      /a graph for --neighbors, got a run of an event stream\. Use --head/,
+      /a model of links or nodes for --neighbors, got a model of events\. Use --head/,
     );
-    expect(await failure('query', at('events'), '--tail', 'v1')).toMatch(/for --tail, got a run of an event/);
+    expect(await failure('query', at('events'), '--tail', 'v1')).toMatch(/for --tail, got a model of events/);
     expect(await failure('query', at('events'), '--head', 'u3', '--time', 'soon')).toMatch(
-      /a number or an ISO 8601 date for time, got soon/,
+      /a number or an ISO 8601 date for --time, got soon/,
+    );
+    const config = { 'memory.dim_out': 8, 'gnn.dim_out': 8 };
+    const stream = Array.from({ length: 99 }, (_, i) => ({ head: `u${i % 7}`, tail: `v${i % 5}`, time: i }));
+    await (await fitEvents(stream, { epochs: 1, directory: at('tgn'), config })).close();
+    expect(await failure('query', at('tgn'), '--head', 'u3', '--time', '5')).toMatch(
+      /query: expected a time after 98, which memory has reached, for --time, got 5\./,
     );
   });
 
@@ -99,7 +108,10 @@ describe('query', () => {
       const [[kind, name]] = Object.entries(question);
       const alone = await events('query', at('links'), `--${kind}`, name, '--top', '3');
       expect(found[i]['answers']).toEqual(alone.at(-1)?.['answers']);
+      expect([found[i], alone.at(-1)]).toMatchObject([question, question]);
     }
+    const few = await events('query', at('links'), '--head', 'u3', '--k', '2');
+    expect((few.at(-1) as { answers: Ranked[] }).answers).toHaveLength(2);
   });
 
   it('names the line of a question that is wrong', async () => {
@@ -159,6 +171,12 @@ describe('recommend', () => {
     const args = ['--users', at('users.txt'), '--skip-unknown', '-o', at('some.csv')];
     const [done] = await events('recommend', at('links'), ...args);
     expect(done).toMatchObject({ users: 2, skipped: 1 });
+    expect(await failure('recommend', at('links'), ...args)).toMatch(
+      /expected a new file for --output, got .*some\.csv, which exists\. .*--overwrite/,
+    );
+    printed.clear();
+    expect(await run(['recommend', at('links'), ...args, '--overwrite', '--top', '2'])).toBe(0);
+    expect(printed.out).toMatch(/^4 recommendations for 2 users, 1 unknown id skipped, wrote /);
     const [next] = await events('recommend', at('events'), '--include-known', '-o', at('next.csv'));
     expect(next).toMatchObject({ users: 7, recommendations: 35 });
     expect(await failure('recommend', at('nodes'))).toMatch(/expected a run over links or events/);

@@ -39,6 +39,7 @@ export async function queryCommand(path: string, command: QueryCommand): Promise
     k: checkInteger('query', '--top', command.top, 1),
     includeKnown: command.includeKnown,
     candidates: command.allCandidates ? 'all' : 'seen',
+    prefix: command.questions === undefined ? '--' : '',
   };
   const { model, directory } = await openQueried(path, command, output);
   try {
@@ -47,7 +48,7 @@ export async function queryCommand(path: string, command: QueryCommand): Promise
       const [answer] = await askAll(model, [asked[0].question], options);
       const { query, answers } = await printer.print(answer);
       for (const row of answers) output.event('answer', { ...row });
-      output.event('done', { query, answers });
+      output.event('done', { query, ...asked[0].question, answers });
       return;
     }
     for (let from = 0; from < listed.length; from += slice) {
@@ -58,7 +59,10 @@ export async function queryCommand(path: string, command: QueryCommand): Promise
         throw error;
       });
       for (const [i, answer] of found.entries())
-        output.event('answers', { line: some[i].line, ...(await printer.print(answer)) });
+        output.event('answers', {
+          ...{ line: some[i].line, ...answer.question },
+          ...(await printer.print(answer)),
+        });
     }
     output.event('done', { questions: listed.length });
   } finally {
@@ -73,7 +77,7 @@ function askedBy({ head, tail, relation, neighbors, classify, time }: QueryComma
   );
   const question: Question = {
     ...Object.fromEntries(given),
-    ...(time === undefined ? {} : { time: parseTime('query', time) }),
+    ...(time === undefined ? {} : { time: parseTime('query', time, '--time') }),
   };
   if (kindOf(question) !== undefined) return question;
   const asked = given.filter(([name]) => name !== 'relation').map(([name]) => `--${name}`);

@@ -70,9 +70,9 @@ function parseQuestion(path: string, line: number, text: string): Question {
 }
 
 /** Parses a time: a number in the unit of the stream, or an ISO 8601 date, which means seconds since 1970. */
-export function parseTime(where: string, text: string): number {
+export function parseTime(where: string, text: string, name = 'time'): number {
   const number = text.trim() === '' ? Number.NaN : Number(text);
   const time = Number.isFinite(number) ? number : isoSeconds(text);
   if (Number.isFinite(time)) return time;
-  throw new ValueError(`${where}: expected a number or an ISO 8601 date for time, got ${text}.`);
+  throw new ValueError(`${where}: expected a number or an ISO 8601 date for ${name}, got ${text}.`);
 }

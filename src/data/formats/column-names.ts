@@ -38,7 +38,7 @@ const meanings: Readonly<Record<Exclude<ColumnMeaning, 'other'>, readonly string
       'tail',
       'object',
     ),
-    ...withId('product', 'paper', 'movie'),
+    ...withId('product', 'page', 'paper', 'movie'),
     ...['v', 'whom', 'end', 'child', 'followee', 'cited', 'node 2', 'id 2', 'entity 2'],
     ...['target node', ...withId('to node')],
   ],
@@ -91,7 +91,7 @@ export function findByMeaning(names: readonly string[], meaning: ColumnMeaning):
 export function commonNames(meaning: Exclude<ColumnMeaning, 'other'>): string {
   return meanings[meaning]
     .filter((name) => !name.includes(' '))
-    .slice(0, 5)
+    .slice(0, 8)
     .join(', ');
 }
 

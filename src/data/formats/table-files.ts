@@ -1,5 +1,5 @@
 /**
- * Files for the tables of table-source.ts, so that the readers of text can read them, some twice. Messages of these readers
+ * Files for the tables of table-text.ts, so that the readers of text can read them, some twice. Messages of these readers
  * have the file and the line; `rename` replaces them by the name of the table and the row.
  */
 import { createWriteStream } from 'node:fs';
@@ -10,7 +10,8 @@ import { pipeline } from 'node:stream/promises';
 import { type FormatError, SkeinError } from '../../util/errors.js';
 import { type LazyDuckDb, lazyDuckDb } from './duckdb.js';
 import { tableEnding } from './table-layout.js';
-import { type Connect, type TableQuery, type TableRequest, tableText } from './table-source.js';
+import type { TableQuery, TableRequest } from './table-source.js';
+import { type Connect, tableText } from './table-text.js';
 import { readChunks } from './text-lines.js';
 
 export class TableFiles {

@@ -1,18 +1,7 @@
-/**
- * Tables that are not delimited text: Parquet, JSON, RDF, GraphML, and queries of databases. All become CSV text
- * (table-files.ts stores it), so that every reader of text reads them: edges, nodes, features, classes, events.
- */
-import type { DuckDBConnection } from '@duckdb/node-api';
+/** The tables that can be read: files of several formats, and queries of databases. table-text.ts reads them. */
 import { describe, expected, ValueError } from '../../util/errors.js';
-import { csvText } from './csv-text.js';
-import { type Database, parseDatabase } from './databases/database-url.js';
-import { readMySql } from './databases/mysql.js';
-import { readPostgres } from './databases/postgres.js';
-import { readSqlite } from './databases/sqlite.js';
-import { readDuckQuery, readTableFile } from './duckdb-table.js';
-import { graphmlTable } from './graphml.js';
-import type { RdfStatement } from './n-triples.js';
-import { rdfFormatOf, readStatements } from './rdf.js';
+import { parseDatabase } from './databases/database-url.js';
+import { rdfFormatOf } from './rdf.js';
 
 /** The result of a query. */
 export interface TableQuery {
@@ -30,9 +19,6 @@ export type TableSource = string | TableQuery;
 
 /** The rows of a graph: GraphML has both in one file. */
 export type TableKind = 'nodes' | 'edges';
-
-/** Opens DuckDB on first use. */
-export type Connect = () => Promise<DuckDBConnection>;
 
 /** Formats of tables; `delimited` is CSV, TSV and similar text. */
 export const tableFormats = ['delimited', 'parquet', 'json', 'rdf', 'graphml'] as const;
@@ -85,59 +71,4 @@ export interface TableRequest {
   readonly format?: TableFormat | undefined;
   /** Whether to keep statements of RDF with a literal. Default true. */
   readonly literals?: boolean | undefined;
-}
-
-/** Returns the CSV text of a table, with a header; null for delimited text, which is read as it is. */
-export function tableText(
-  { source, kind, name, format, literals = true }: TableRequest,
-  connect: Connect,
-): AsyncIterable<string | Uint8Array> | null {
-  if (isTableQuery(source)) return queryText(source, name, connect);
-  switch (format ?? formatOf(source)) {
-    case 'delimited':
-      return null;
-    case 'parquet':
-      return fileText(source, 'parquet', connect);
-    case 'json':
-      return fileText(source, 'json', connect);
-    case 'rdf':
-      return csvText(['subject', 'predicate', 'object'], statementRows(readStatements(source, { literals })));
-    case 'graphml':
-      return graphmlTable(source, kind === 'nodes' ? 'node' : 'edge');
-  }
-}
-
-async function* fileText(path: string, format: 'parquet' | 'json', connect: Connect): AsyncGenerator<string> {
-  yield* readTableFile(await connect(), path, format);
-}
-
-async function* statementRows(
-  blocks: AsyncIterable<readonly RdfStatement[]>,
-): AsyncGenerator<readonly (readonly string[])[]> {
-  for await (const statements of blocks)
-    yield statements.map(([subject, predicate, object]) => [subject, predicate, object]);
-}
-
-async function* queryText(
-  { query, database }: TableQuery,
-  name: string,
-  connect: Connect,
-): AsyncGenerator<string | Uint8Array> {
-  const target: Database | null = database === undefined ? null : parseDatabase(name, database);
-  switch (target?.kind) {
-    case 'postgres':
-      yield* readPostgres(target, query);
-      break;
-    case 'mysql':
-      yield* readMySql(target, query);
-      break;
-    case 'sqlite':
-      yield* readSqlite(target, query);
-      break;
-    default:
-      yield* readDuckQuery(await connect(), {
-        ...{ query, name },
-        ...(target === null ? {} : { file: target.location }),
-      });
-  }
 }

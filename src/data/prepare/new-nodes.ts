@@ -59,7 +59,7 @@ export async function readNewNodes(options: NewNodesOptions, names: RawEdgeNames
   });
   const { features: path, edges, width, encoding = null, onNote, ...columns } = options;
   if (!existsSync(path))
-    throw new StorageError(`readNewNodes: expected to read ${path}, got ENOENT. Check the path.`, {
+    throw new StorageError(`readNewNodes: expected to read ${path}, which does not exist. Check the path.`, {
       path,
     });
   const context: Context = {

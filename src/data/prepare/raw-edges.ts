@@ -46,7 +46,7 @@ export async function readRawEdges(
     comment: true,
   });
   if (!existsSync(path))
-    throw new StorageError(`readRawEdges: expected to read ${path}, got ENOENT. Check the path.`, {
+    throw new StorageError(`readRawEdges: expected to read ${path}, which does not exist. Check the path.`, {
       path,
     });
   return withTableFiles('readRawEdges', async (tables) => {

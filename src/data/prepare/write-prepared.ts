@@ -318,6 +318,10 @@ function makeStats(source: GraphSource, sizes: readonly number[], options: Write
   const { nodes } = source;
   const splits = nodes?.splits == null ? null : [nodes.splits.train, nodes.splits.valid, nodes.splits.test];
   const [num_train, num_valid, num_test] = splits?.map((split) => split.length) ?? sizes;
+  if (splits === null && num_train === 0 && num_valid + num_test > 0)
+    throw new ValueError(
+      `preprocess: expected at least one training edge for split, got 0 of ${num_valid + num_test}. Give more edges, or a larger first fraction.`,
+    );
   return {
     dataset_dir: options.outputDir,
     num_edges: sizes[0],

@@ -7,7 +7,7 @@
 import { checkOptionNames } from '../../util/option-names.js';
 import { clock, duration, shortCount } from './durations.js';
 import { StatusLine } from './status-line.js';
-import { hasColors, paint, type TextSink } from './terminal.js';
+import { canRedraw, hasColors, paint, type TextSink } from './terminal.js';
 
 export interface OutputOptions {
   readonly json?: boolean;
@@ -68,6 +68,11 @@ export class Output {
   /** Prints a line of text. */
   text(line = ''): void {
     this.#write(this.json ? this.stderr : this.#stdout, `${line}\n`);
+  }
+
+  /** Whether text is read on a terminal, which can show every line; files and pipes are kept short. */
+  get isTerminal(): boolean {
+    return canRedraw(this.json ? this.stderr : this.#stdout);
   }
 
   /** Prints a line about the command rather than its result: progress, warnings. */

@@ -10,6 +10,9 @@ import type { RunPlan } from './run-plan.js';
 import type { StageTimings } from './timings.js';
 import { baselineNote, trainingAdvice } from './training-advice.js';
 
+/** Least time between the lines of epochs without a terminal: quick epochs would only fill the output. */
+const epochLineEveryMs = 1000;
+
 export class RunReport {
   readonly #plan: RunPlan;
   readonly #run: RunDirectory;
@@ -19,6 +22,9 @@ export class RunReport {
   #stepsPerEpoch = 0;
   #items = 0;
   #seconds = 0;
+  /** The line of the last epoch, if it has not been printed. */
+  #held: string | null = null;
+  #shownAt = Number.NEGATIVE_INFINITY;
 
   constructor(plan: RunPlan, run: RunDirectory, output: Output) {
     this.#plan = plan;
@@ -42,8 +48,28 @@ export class RunReport {
 
   /** Prints a line and writes it to log.txt. */
   say(line: string): void {
+    this.flush();
     this.#output.text(line);
     this.#run.log('info', line);
+  }
+
+  /** Prints the line of the last epoch if it was held back. */
+  flush(): void {
+    if (this.#held !== null) this.#output.text(this.#held);
+    this.#held = null;
+  }
+
+  /**
+   * Logs the line of an epoch. A terminal shows it at once; elsewhere it is held back for a second, in which later ones
+   * replace it, unless another line follows.
+   */
+  #sayEpoch(line: string): void {
+    const now = performance.now();
+    this.#run.log('info', line);
+    this.#held = line;
+    if (!this.#output.isTerminal && now - this.#shownAt < epochLineEveryMs) return;
+    this.#shownAt = now;
+    this.flush();
   }
 
   /** Reports an epoch. @param unit the name of the items. */
@@ -65,7 +91,7 @@ export class RunReport {
     };
     this.#run.record({ event: 'epoch', ...record });
     this.#output.event('epoch', record);
-    this.say(
+    this.#sayEpoch(
       `epoch ${epoch}  loss ${record.loss.toFixed(4)}  ${seconds.toFixed(2)} s  ${Math.round(perSecond).toLocaleString('en')} ${unit}/s`,
     );
   }
@@ -82,9 +108,8 @@ export class RunReport {
       const fields = { set, baseline: name, ...metrics, ...rest };
       this.#run.record({ event: 'baseline', ...fields });
       this.#output.event('baseline', fields);
-      this.say(
-        `${name.padEnd(10)}  ${this.#cells(metrics)}${baselineNote({ name, metrics, ...rest }, unit)}`,
-      );
+      const note = baselineNote({ name, ...rest }, unit);
+      this.say(`${'baseline'.padEnd(10)}  ${this.#cells(metrics)}  ${note}`);
     }
   }
 

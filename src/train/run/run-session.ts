@@ -89,7 +89,7 @@ export class RunSession {
       ...(limitEpochs === undefined ? {} : { limitEpochs }),
       ...this.#hooks(task, checkpoints, epochs),
       ...{ epochs, from, best: keeper, timings: this.#timings },
-    });
+    }).finally(() => this.#report.flush());
     if (result.stopped === 'early') this.#output.note(this.#reasonToEnd(task, result));
     if (result.stopped === 'interrupted') {
       this.#progress?.stop();

@@ -87,7 +87,7 @@ const capitalized = (text: string): string => text.charAt(0).toUpperCase() + tex
 const plural = (count: number, unit: string): string =>
   count === 1 ? unit : `${count.toLocaleString('en')} ${unit}s`;
 
-/** Returns the note on a baseline that was evaluated on some items of a split. */
-export function baselineNote({ items }: Baseline, unit: string): string {
-  return items === undefined ? '' : `  (${items.toLocaleString('en')} ${unit})`;
+/** Returns the name of a baseline for the end of its line, with the number of items if it was evaluated on some of them. */
+export function baselineNote({ name, items }: Pick<Baseline, 'name' | 'items'>, unit: string): string {
+  return items === undefined ? `(${name})` : `(${name}, ${items.toLocaleString('en')} ${unit})`;
 }

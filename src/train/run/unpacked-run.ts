@@ -19,6 +19,17 @@ export function isPackedRun(path: unknown): path is string {
   );
 }
 
+/** Calls `work` with the directory of a run: that of an unpacked archive, which is then removed, or the path itself. */
+export async function withRunDirectory<T>(path: string, work: (directory: string) => Promise<T>): Promise<T> {
+  if (!isPackedRun(path)) return work(path);
+  const unpacked = await unpackRun(path);
+  try {
+    return await work(unpacked.directory);
+  } finally {
+    await unpacked.remove();
+  }
+}
+
 export async function unpackRun(path: string): Promise<UnpackedRun> {
   // Readable by this user alone, under an unpredictable name.
   const directory = mkdtempSync(join(tmpdir(), 'skein-model-'));

@@ -32,7 +32,7 @@ export async function* readSqlite(
   const { location, shown } = database;
   const sqlite = given ?? loadModule(database);
   if (!existsSync(location))
-    throw new StorageError(`preprocess: expected to read ${shown}, got ENOENT. Check the path.`, {
+    throw new StorageError(`preprocess: expected to read ${shown}, which does not exist. Check the path.`, {
       path: shown,
     });
   let file: SqliteFile | null = null;
