@@ -25,13 +25,15 @@ function pack() {
 
 const withoutComments = (path) => readFileSync(path, 'utf8').replace(/\/\*[\s\S]*?\*\//g, '');
 
-/** Returns the imports of declarations that some users' compilers cannot find. */
+/** Returns the imports and global types of declarations that some users' compilers cannot find. */
 function missingTypes() {
   const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   const waiting = Object.values(manifest.exports).flatMap(({ types }) => (types ? [join(root, types)] : []));
   const seen = new Set(waiting);
   const missing = [];
-  for (const path of waiting)
+  for (const path of waiting) {
+    const [global] = /\b(AbortSignal|AbortController|Buffer|NodeJS)\b/.exec(withoutComments(path)) ?? [];
+    if (global !== undefined) missing.push(`${relative(root, path)} uses ${global}`);
     for (const [, , name] of withoutComments(path).matchAll(/(\bfrom |\bimport\()'([^']+)'/g)) {
       const file = join(dirname(path), name.replace(/\.js$/, '.d.ts'));
       const owner = name.split('/', name.startsWith('@') ? 2 : 1).join('/');
@@ -42,6 +44,7 @@ function missingTypes() {
         waiting.push(file);
       }
     }
+  }
   return missing;
 }
 

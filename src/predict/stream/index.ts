@@ -10,7 +10,6 @@ export {
 } from './sources/follow-lines.js';
 export { type FollowNatsOptions, followNats } from './sources/follow-nats.js';
 export type { FieldMapping } from './sources/messages.js';
-export type { StreamSource } from './sources/source-loop.js';
 export type {
   NewNodesRule,
   QuarantinedEvent,
@@ -19,5 +18,6 @@ export type {
   StreamNode,
   StreamOptions,
   StreamQuality,
+  StreamSource,
   StreamStatus,
 } from './types.js';

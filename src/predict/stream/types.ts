@@ -17,6 +17,15 @@ export interface StreamNode {
   readonly features?: readonly number[];
 }
 
+/** A running source. */
+export interface StreamSource {
+  readonly name: string;
+  /** Resolves when the source has ended or was stopped; rejects with the error that ended it. */
+  readonly done: Promise<void>;
+  /** Ends the source after what it has read; resolves like `done`. */
+  stop(): Promise<void>;
+}
+
 /** Which new names are accepted: all, none, or as many as `limit` in all. */
 export type NewNodesRule = 'allow' | 'refuse' | { readonly limit: number };
 

@@ -6,16 +6,10 @@ import { checkPath } from '../../../util/check-path.js';
 import { expected, StateError, ValueError } from '../../../util/errors.js';
 import { checkOptionNames } from '../../../util/option-names.js';
 import type { DurableStream } from '../durable-stream.js';
+import type { StreamSource } from '../types.js';
 import { FileTail } from './file-tail.js';
 import { type FieldMapping, parseMessage } from './messages.js';
-import {
-  appendPatiently,
-  checkFields,
-  checkStream,
-  pause,
-  type StreamSource,
-  startSource,
-} from './source-loop.js';
+import { appendPatiently, checkFields, checkStream, pause, startSource } from './source-loop.js';
 
 export interface FollowLinesOptions {
   /** Name of the source. Default: `file:` and the path, or `input`. */

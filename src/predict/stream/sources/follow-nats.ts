@@ -9,16 +9,9 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import { expected, StateError, ValueError } from '../../../util/errors.js';
 import { checkOptionNames } from '../../../util/option-names.js';
 import type { DurableStream } from '../durable-stream.js';
+import type { StreamSource } from '../types.js';
 import { type FieldMapping, parseMessage } from './messages.js';
-import {
-  appendPatiently,
-  checkFields,
-  checkStream,
-  checkText,
-  pause,
-  type StreamSource,
-  startSource,
-} from './source-loop.js';
+import { appendPatiently, checkFields, checkStream, checkText, pause, startSource } from './source-loop.js';
 
 export interface FollowNatsOptions {
   /** Such as `nats://127.0.0.1:4222`. */

@@ -3,16 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expected, ValueError } from '../../../util/errors.js';
 import { StreamBusyError } from '../busy-error.js';
 import { DurableStream, type SourceBatch } from '../durable-stream.js';
+import type { StreamSource } from '../types.js';
 import type { FieldMapping } from './messages.js';
-
-/** A running source. */
-export interface StreamSource {
-  readonly name: string;
-  /** Resolves when the source has ended or was stopped; rejects with the error that ended it. */
-  readonly done: Promise<void>;
-  /** Ends the source after what it has read; resolves like `done`. */
-  stop(): Promise<void>;
-}
 
 /** Throws unless a source has a stream to append to. */
 export function checkStream(where: string, stream: unknown): void {
