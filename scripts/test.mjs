@@ -13,6 +13,7 @@ import { allPhases, defaultPhases, gpuPhase } from './test-phases.mjs';
 import { countReport, reportArguments } from './test-report.mjs';
 
 const cache = join(root, '.cache');
+const usage = 'Usage: npm test, or npm run test:full -- [--phase=<name>] [--list], or npm run test:gpu';
 const summaryFile = join(cache, 'test-summary.json');
 
 /** Returns the phases that the arguments select; throws for an unknown name. */
@@ -80,6 +81,9 @@ async function runAll(phases) {
 
 await main('test', async () => {
   const args = process.argv.slice(2);
+  if (args.includes('--help')) return console.log(usage);
+  const unknown = args.find((arg) => !/^--(full|gpu|list|phase=.*)$/.test(arg));
+  if (unknown !== undefined) throw new StepError(`expected an option, got ${unknown}.\n${usage}`, 2);
   const phases = chosenPhases(args);
   if (args.includes('--list'))
     for (const { name, about } of phases) console.log(`${name.padEnd(20)} ${about}`);
