@@ -2,7 +2,7 @@
  * Errors as clients see them: a status, a sentence and a code that programs can compare. Only messages written for users
  * leave the server; anything unexpected is logged and answered as "internal error".
  */
-import { StreamBusyError } from '../predict/index.js';
+import { StreamBusyError, StreamStoppedError } from '../predict/index.js';
 import { SkeinError, StateError } from '../util/errors.js';
 
 /** Codes of errors, by status. */
@@ -94,8 +94,9 @@ export function fromPredictor(error: unknown): HttpError | undefined {
     return new HttpError(429, 'too_many_events', error.message, {
       headers: { 'retry-after': String(Math.max(1, Math.ceil(error.retryAfter))) },
     });
-  // A stream that has stopped is not the client's fault.
-  if (error instanceof StateError && !error.message.startsWith('stream:'))
-    return new HttpError(409, 'unsupported', error.message);
+  // Not the client's fault; the cause is in the server's log, because it may name files.
+  if (error instanceof StreamStoppedError)
+    return new HttpError(503, 'internal', 'expected a stream that works, got one that has stopped.');
+  if (error instanceof StateError) return new HttpError(409, 'unsupported', error.message);
   return undefined;
 }

@@ -165,6 +165,23 @@ describe('EventLog', () => {
     }
   });
 
+  test('a damaged header with a single record after it is an error, not an empty log', async () => {
+    const source = newFolder();
+    const bytes = readFileSync(await logOf(source, ['only']));
+    for (const at of [0, 8, 15]) {
+      const folder = newFolder();
+      const path = join(folder, 'log-0000000000000001.wal');
+      const changed = Buffer.from(bytes);
+      changed[at] ^= 0x40;
+      // The record itself may be torn as well.
+      for (const content of [changed, changed.subarray(0, 17)]) {
+        writeFileSync(path, content);
+        await expect(EventLog.open(folder)).rejects.toThrow(new RegExp(`at byte 0 of ${path}`));
+        expect(readFileSync(path)).toEqual(content);
+      }
+    }
+  });
+
   test('a hole in a write that was never acknowledged is a torn tail', async () => {
     const folder = newFolder();
     const parts = [1, 2, 3].map((sequence) => encodeRecord(sequence, 0, encode(`r${sequence}`)));

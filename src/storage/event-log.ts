@@ -10,6 +10,7 @@ import { dirname, join } from 'node:path';
 import { checkInteger, checkNumber, expected, StateError, ValueError } from '../util/errors.js';
 import { type Latency, LatencyLog } from '../util/latency-log.js';
 import { checkOptionNames } from '../util/option-names.js';
+import { runAll } from '../util/run-all.js';
 import { storageError, syncFolder } from './atomic-file.js';
 import {
   encodeRecord,
@@ -174,8 +175,7 @@ export class EventLog {
         await this.#writing;
       }
     } finally {
-      await this.#file?.close();
-      this.#lock.release();
+      await runAll([async () => this.#file?.close(), () => this.#lock.release()]);
     }
   }
 
@@ -245,7 +245,9 @@ export class EventLog {
     this.#file = await open(path, 'r+');
     this.#segmentSize = bytes;
     if (bytes < segmentHeader) await this.#writeHeader(this.#file, first);
-    else if (this.torn !== null) await this.#file.sync();
+    // A process that was killed may have written records, or made the segment, without an fsync. From now on they count as durable.
+    else await this.#file.sync();
+    await syncFolder(this.folder);
     this.#olderBytes = bytesOfSegments(this.folder) - this.#segmentSize;
   }
 

@@ -56,7 +56,10 @@ export function scanSegment(bytes: Uint8Array, path: string, first: number, isLa
   const isHeaderGood =
     bytes.length >= segmentHeader && mark.every((byte, i) => bytes[i] === byte) && getU64(view, 8) === first;
   if (!isHeaderGood) {
-    if (!isLast || acknowledgedAfter(bytes, view, 0, first) >= 0) throw damage(path, 0, first);
+    // The header is durable before the first record is written, so bytes after a bad one are damage. File systems may leave
+    // zeros where a write was lost.
+    const isTorn = bytes.length <= segmentHeader || bytes.every((byte) => byte === 0);
+    if (!isLast || !isTorn) throw damage(path, 0, first);
     return { records, end: 0, torn: `no header in ${bytes.length} bytes` };
   }
   let at = segmentHeader;

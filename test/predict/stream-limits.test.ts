@@ -2,7 +2,7 @@
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type EventOutcome, fitEvents, type NamedEvent } from 'skein/predict';
+import { type EventOutcome, fitEvents, type NamedEvent, StreamStoppedError } from 'skein/predict';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { RequestMemory } from '#internal/predict/stream/request-memory.js';
 import { lastTraining, laterEvents, open, trainedRun } from './stream-fixtures.js';
@@ -41,6 +41,34 @@ test('events that complete a batch are taken whatever waits for it', async () =>
   // An incomplete batch does not refuse a long request.
   await stream.append(at(3, 100));
   await stream.close();
+});
+
+test('a flush between events of one time separates batches, also when the log is replayed', async () => {
+  const state = newState();
+  const stream = await open(tgn, state);
+  await stream.append(at(1, 25));
+  await stream.flush();
+  await stream.append(at(1, 10));
+  await stream.flush();
+  const digest = stream.digest();
+  const copy = newState();
+  cpSync(state, copy, { recursive: true });
+  await stream.close();
+  rmSync(join(copy, 'lock'), { force: true, recursive: true });
+  for (const name of readdirSync(copy))
+    if (name.startsWith('snapshot')) rmSync(join(copy, name), { force: true });
+  const again = await open(tgn, copy);
+  expect(again.status()).toMatchObject({ applied: 35, replayed: { events: 35 } });
+  expect(again.digest()).toBe(digest);
+  await again.close();
+});
+
+test('a closed stream takes neither events nor snapshots, and says so by its own class of error', async () => {
+  const stream = await open(statistics, newState());
+  const [first, second] = [stream.append(at(1)), stream.append(at(2))];
+  const closing = stream.close();
+  await Promise.all([first, second, closing]);
+  await expect(stream.snapshot()).rejects.toThrow(StreamStoppedError);
 });
 
 test('a snapshot is not changed by entries that follow while it is written', async () => {

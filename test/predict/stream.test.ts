@@ -208,6 +208,18 @@ describe('events', () => {
     await stream.close();
   });
 
+  test('a message that could not be read is kept when its release is refused', async () => {
+    const stream = await open(runs.statistics, newState());
+    const unreadable = { reason: 'expected JSON', text: '{oops' };
+    await stream.appendBatch({ source: 'file', position: 5, messages: [unreadable] });
+    const [{ key }] = stream.quarantine();
+    await expect(stream.releaseQuarantined([key])).rejects.toThrow(/a message that could not be read/);
+    expect(stream.quarantine()).toHaveLength(1);
+    await stream.deleteQuarantined([key]);
+    expect(stream.quarantine()).toHaveLength(0);
+    await stream.close();
+  });
+
   test('a silent source holds back the watermark until it is idle', async () => {
     const stream = await open(runs.statistics, newState(), { lateness: 5, idleSeconds: 0.05 });
     await stream.append([at(10)], { source: 'slow' });

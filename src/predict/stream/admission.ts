@@ -1,7 +1,7 @@
 /** Back-pressure: decides whether more events may be written to the log of a stream. */
 import { expected, ValueError } from '../../util/errors.js';
-import { StreamBusyError } from './busy-error.js';
 import type { StreamEngine } from './stream-engine.js';
+import { StreamBusyError } from './stream-errors.js';
 import type { StreamOptions } from './types.js';
 
 export class Admission {

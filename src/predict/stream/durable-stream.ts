@@ -156,7 +156,19 @@ export class DurableStream extends EventPredictor {
 
   /** Takes quarantined events into the stream with their times, which are then right by decision. */
   async releaseQuarantined(keys: readonly number[]): Promise<void> {
-    await this.#engine.write({ kind: 'release', now: Date.now(), keys: this.#checkKeys(keys) }, 1);
+    this.#checkKeys(keys);
+    const unreadable = keys.find((key) => this.#engine.intake.quarantine.eventAt(key) === undefined);
+    if (unreadable !== undefined)
+      throw new ValueError(
+        expected(
+          'quarantine',
+          'keys of events',
+          'keys',
+          unreadable,
+          'It is a message that could not be read: append the corrected event, then delete this entry.',
+        ),
+      );
+    await this.#engine.write({ kind: 'release', now: Date.now(), keys }, 1);
   }
 
   async deleteQuarantined(keys: readonly number[]): Promise<void> {

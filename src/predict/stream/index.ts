@@ -1,5 +1,4 @@
 /** Models over streams of events that last. */
-export { StreamBusyError } from './busy-error.js';
 export type { DurableStream } from './durable-stream.js';
 export { openStream } from './open-stream.js';
 export {
@@ -10,6 +9,7 @@ export {
 } from './sources/follow-lines.js';
 export { type FollowNatsOptions, followNats } from './sources/follow-nats.js';
 export type { FieldMapping } from './sources/messages.js';
+export { StreamBusyError, StreamStoppedError } from './stream-errors.js';
 export type {
   NewNodesRule,
   QuarantinedEvent,

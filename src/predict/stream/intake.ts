@@ -250,8 +250,9 @@ export class Intake {
 
   /** Takes an event as it is: an operator has decided that its time is right. */
   #releaseQuarantined(key: number, now: number, sequence: number): void {
-    const entry = this.quarantine.take(key);
-    if (entry === undefined || entry.event === null) return;
+    const entry = this.quarantine.eventAt(key);
+    if (entry === undefined) return;
+    this.quarantine.take(key);
     const { event, source } = entry;
     if (event.time < this.watermark.value) {
       this.#takeLate(event, sequence, now);

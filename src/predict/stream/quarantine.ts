@@ -36,6 +36,12 @@ export class Quarantine {
     return this.#entries.has(key);
   }
 
+  /** Returns the entry if it holds an event; undefined for messages that could not be read, and for unknown keys. */
+  eventAt(key: number): (Quarantined & { readonly event: PlainEvent }) | undefined {
+    const entry = this.#entries.get(key);
+    return entry === undefined || entry.event === null ? undefined : { ...entry, event: entry.event };
+  }
+
   /** Removes and returns an entry; undefined if there is none. */
   take(key: number): Quarantined | undefined {
     const entry = this.#entries.get(key);

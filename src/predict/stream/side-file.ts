@@ -7,7 +7,7 @@ import {
   ftruncateSync,
   openSync,
   readSync,
-  writeSync,
+  writeFileSync,
 } from 'node:fs';
 import { withStorageErrors } from '../../storage/atomic-file.js';
 import { namedEvent, type PlainEvent } from './log-entry.js';
@@ -41,7 +41,8 @@ export class SideFile {
     if (sequence < this.#last || (sequence === this.#last && this.#currentLines <= this.#lines)) return;
     withStorageErrors('write', this.#path, () => {
       this.#file ??= openSync(this.#path, 'a');
-      writeSync(this.#file, `${JSON.stringify({ sequence, arrived, ...namedEvent(event) })}\n`);
+      // Unlike writeSync it writes the whole line, or throws.
+      writeFileSync(this.#file, `${JSON.stringify({ sequence, arrived, ...namedEvent(event) })}\n`);
     });
   }
 

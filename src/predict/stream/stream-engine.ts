@@ -6,13 +6,15 @@
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { EventLog } from '../../storage/event-log.js';
-import { InternalError, StateError, ValueError } from '../../util/errors.js';
+import { InternalError, ValueError } from '../../util/errors.js';
+import { runAll } from '../../util/run-all.js';
 import { addNodes, refusal } from './added-nodes.js';
 import { type Decided, Intake } from './intake.js';
 import { decodeEntry, encodeEntry, type LogEntry } from './log-entry.js';
 import { SideFile } from './side-file.js';
 import { restoreSnapshot, takeSnapshot } from './snapshot.js';
 import { StateFolder, type StreamIdentity } from './state-folder.js';
+import { StreamStoppedError } from './stream-errors.js';
 import type { StreamModel } from './stream-model.js';
 import type { StreamRules } from './stream-rules.js';
 import type { StreamOptions } from './types.js';
@@ -114,7 +116,7 @@ export class StreamEngine {
   /** Throws the error that stopped the stream, if one did. */
   checkAlive(): void {
     if (this.#failure !== null)
-      throw new StateError(
+      throw new StreamStoppedError(
         `stream: expected a working stream, got one that stopped: ${this.#failure.message}`,
         {},
         { cause: this.#failure },
@@ -124,9 +126,15 @@ export class StreamEngine {
   /** Writes an entry; resolves when it is on the disk and decided about. */
   write(entry: LogEntry, weight: number): Promise<Decided> {
     this.checkAlive();
-    if (this.#isClosing) throw new StateError('stream: expected an open stream, got one that is closing.');
+    if (this.#isClosing)
+      throw new StreamStoppedError('stream: expected an open stream, got one that is closing.');
     const result = this.#write(entry, weight);
-    this.#lastWrite = result.catch(() => undefined);
+    // An entry that is refused at once must not hide an earlier one that is still being written.
+    const before = this.#lastWrite;
+    this.#lastWrite = result.then(
+      () => before,
+      () => before,
+    );
     return result;
   }
 
@@ -159,8 +167,15 @@ export class StreamEngine {
     }
   }
 
-  /** Writes a snapshot of the present state. */
-  snapshot(): Promise<void> {
+  /** Writes a snapshot of the present state; throws if the stream has stopped, because an entry may be half applied then. */
+  async snapshot(): Promise<void> {
+    this.checkAlive();
+    if (this.#isClosing)
+      throw new StreamStoppedError('stream: expected an open stream, got one that is closed.');
+    await this.#snapshot();
+  }
+
+  #snapshot(): Promise<void> {
     this.#snapshotting ??= this.#saveSnapshot().finally(() => {
       this.#snapshotting = null;
     });
@@ -181,10 +196,9 @@ export class StreamEngine {
       await this.#lastWrite;
       await this.#applying;
       await this.#snapshotting;
-      if (this.#failure === null && this.#sinceSnapshot > 0) await this.snapshot();
+      if (this.#failure === null && this.#sinceSnapshot > 0) await this.#snapshot();
     } finally {
-      this.#side.close();
-      await this.log.close();
+      await runAll([() => this.#side.close(), () => this.log.close()]);
     }
   }
 
@@ -259,7 +273,7 @@ export class StreamEngine {
     const since = (Date.now() - time) / 1000;
     // A snapshot that takes long is written less often.
     if (since < 10 * seconds || (this.#sinceSnapshot < events && since < 60 * minutes)) return;
-    this.snapshot().catch((error: unknown) => this.#fail(error));
+    this.#snapshot().catch((error: unknown) => this.#fail(error));
   }
 
   async #saveSnapshot(): Promise<void> {

@@ -141,8 +141,10 @@ export class StreamModel {
     let end = from + batchSize;
     if (cut <= end) return cut;
     if (end > numEvents) return null;
-    // Events of one time do not see each other, so they are never in two batches.
-    while (end < numEvents && time[end] === time[end - 1]) end++;
+    // Events of one time do not see each other, so they are never in two batches, unless a flush separated them.
+    const last = Math.min(cut, numEvents);
+    while (end < last && time[end] === time[end - 1]) end++;
+    if (end === cut) return cut;
     return end === numEvents && time[end - 1] >= watermark ? null : end;
   }
 

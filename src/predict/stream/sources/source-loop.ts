@@ -1,8 +1,8 @@
 /** A source that appends to a stream in the background until it ends or is stopped. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expected, ValueError } from '../../../util/errors.js';
-import { StreamBusyError } from '../busy-error.js';
 import { DurableStream, type SourceBatch } from '../durable-stream.js';
+import { StreamBusyError } from '../stream-errors.js';
 import type { StreamSource } from '../types.js';
 import type { FieldMapping } from './messages.js';
 
