@@ -179,6 +179,30 @@ test('a question over many destinations is answered from one state', async () =>
   await stream.close();
 }, 120_000);
 
+test('questions without a pause between them do not hold back batches, nor do batches hold back questions', async () => {
+  const stream = await open(join(folder, 'many'), newState(), { batchSize: 1 });
+  const users = Array.from({ length: 6 }, (_, user) => `user ${user}`);
+  let isDone = false;
+  let answered = 0;
+  // Two at a time: there is always one that has begun.
+  const asked = [0, 1].map(async () => {
+    while (!isDone) {
+      expect(await stream.recommend(users, { k: 5 })).toHaveLength(6);
+      answered++;
+    }
+  });
+  for (let i = 0; i < 3; i++) {
+    await stream.append([{ head: 'user 2', tail: 'item 3', time: 9000 + i }]);
+    await stream.settled();
+  }
+  expect(stream.status().lag).toBeLessThan(2);
+  const before = answered;
+  await vi.waitFor(() => expect(answered).toBeGreaterThan(before + 2), 60_000);
+  isDone = true;
+  await Promise.all(asked);
+  await stream.close();
+}, 120_000);
+
 test('statistics have every released event when a question is asked', async () => {
   const stream = await open(statistics, newState());
   const events = laterEvents(3000, 0);

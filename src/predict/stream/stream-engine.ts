@@ -32,9 +32,6 @@ export interface Replayed {
   readonly seconds: number;
 }
 
-/** Milliseconds for which questions may delay a batch. */
-const longestHold = 1000;
-
 /** Milliseconds of work without a pause while the log is read again. */
 const longestTurn = 50;
 
@@ -54,8 +51,12 @@ export class StreamEngine {
   #applying: Promise<void> | null = null;
   /** Whether entries came after the last look at the model. */
   #hasWork = false;
-  /** Questions that are between their parts. */
+  /** Questions that have begun and are not answered. */
   #questions = 0;
+  /** Called when the last of them is answered. */
+  #allAnswered: (() => void) | null = null;
+  /** Resolves when the batch that waits for these questions is applied; null while none waits. */
+  #batchFirst: Promise<void> | null = null;
   #snapshotting: Promise<void> | null = null;
   #lastWrite: Promise<unknown> = Promise.resolve();
   #timer: NodeJS.Timeout | null = null;
@@ -157,13 +158,19 @@ export class StreamEngine {
     }
   }
 
-  /** Runs a question that takes several turns of the event loop; no batch is applied between them. */
+  /**
+   * Runs a question that takes several turns of the event loop; no batch is applied between them. A batch that waits for
+   * earlier questions is applied first, so that neither questions nor batches wait for ever.
+   */
   async asking<T>(question: () => Promise<T>): Promise<T> {
+    while (this.#batchFirst !== null) await this.#batchFirst;
+    this.checkAlive();
     this.#questions++;
     try {
       return await question();
     } finally {
       this.#questions--;
+      if (this.#questions === 0) this.#allAnswered?.();
     }
   }
 
@@ -243,8 +250,8 @@ export class StreamEngine {
     try {
       while (this.#hasWork) {
         this.#hasWork = false;
-        do await this.#questionsAnswered();
-        while (this.#failure === null && this.model.applyBatch(this.intake.watermark.value));
+        do await nextTurn();
+        while (this.#failure === null && (await this.#applyBetweenQuestions()));
       }
     } catch (error) {
       this.#fail(error);
@@ -252,11 +259,23 @@ export class StreamEngine {
     this.#applying = null;
   }
 
-  /** Waits for questions that are between their parts, but not for ever: under constant load there always is one. */
-  async #questionsAnswered(): Promise<void> {
-    const until = performance.now() + longestHold;
-    do await nextTurn();
-    while (this.#questions > 0 && performance.now() < until);
+  /** Applies one batch when the questions that have begun are answered; returns false if no batch is complete. */
+  async #applyBetweenQuestions(): Promise<boolean> {
+    if (this.#questions === 0) return this.model.applyBatch(this.intake.watermark.value);
+    let done = (): void => undefined;
+    this.#batchFirst = new Promise((resolve) => {
+      done = resolve;
+    });
+    try {
+      await new Promise<void>((resolve) => {
+        this.#allAnswered = resolve;
+      });
+      return this.#failure === null && this.model.applyBatch(this.intake.watermark.value);
+    } finally {
+      this.#allAnswered = null;
+      this.#batchFirst = null;
+      done();
+    }
   }
 
   #fail(error: unknown): void {
