@@ -24,6 +24,7 @@ import type {
   RecommendOptions,
   ScoreOptions,
 } from './predictor.js';
+import { QuestionTurns } from './question-turns.js';
 import { readRunMetrics } from './run-metrics.js';
 import { BestScores } from './search/best-scores.js';
 
@@ -55,6 +56,8 @@ export class EventPredictor extends BasePredictor {
   override readonly metrics: Readonly<Record<string, Metrics>>;
   readonly run: OpenedEventRun;
   readonly scorer: OnlineScorer;
+  /** Long questions, and changes of the state that they read. */
+  readonly turns = new QuestionTurns();
   protected readonly columns: EventColumnMaker;
 
   readonly #times: EventTimes;
@@ -132,7 +135,8 @@ export class EventPredictor extends BasePredictor {
     this.refresh();
     return this.asking(async () => {
       const found: RankedName[][] = [];
-      for (const { source, time } of asked) found.push(await this.#best({ source, time, k, read }));
+      const now = this.#now(read);
+      for (const { source, time = now } of asked) found.push(await this.#best({ source, time, k, read }));
       return found;
     });
   }
@@ -144,7 +148,6 @@ export class EventPredictor extends BasePredictor {
   ): Promise<RankedName[][]> {
     if (relation !== undefined) throw noRelation('recommend', 'relation', relation);
     const sources = names.map((name) => this.#node('name', name, 'src'));
-    const time = given === undefined ? undefined : timeNumber(given);
     this.refresh();
     const met = new Map(sources.map((source) => [source, new Set<number>()]));
     if (exclude === 'seen')
@@ -153,6 +156,7 @@ export class EventPredictor extends BasePredictor {
         for (let i = 0; i < src.length; i++) met.get(src[i])?.add(dst[i]);
       });
     return this.asking(async () => {
+      const time = given === undefined ? this.#now(read) : timeNumber(given);
       const found: RankedName[][] = [];
       for (const source of sources)
         found.push(await this.#best({ source, time, k, read, skip: met.get(source) as Set<number> }));
@@ -180,14 +184,20 @@ export class EventPredictor extends BasePredictor {
     return { outcomes: events.map(() => 'accepted'), newNodes: 0 };
   }
 
-  /** Brings the state up to date before an answer. */
+  /** Brings the state up to date before an answer, unless a longer question is being answered. */
   protected refresh(): void {
-    this.scorer.advance();
+    if (!this.turns.isAsking) this.scorer.advance();
   }
 
-  /** Runs a question that takes several turns of the event loop. */
-  protected asking<T>(question: () => Promise<T>): Promise<T> {
-    return question();
+  /** Runs a question that takes several turns of the event loop; the state stays as it is meanwhile. */
+  protected async asking<T>(question: () => Promise<T>): Promise<T> {
+    if (this.scorer.numWaiting > 0) await this.turns.change(() => this.scorer.advance());
+    return this.turns.ask(question);
+  }
+
+  /** Returns the time just after the last event that the option `read` asks for: all parts of a question are about one time. */
+  #now(read: ReadOptions['read']): number {
+    return this.seeing(read, () => this.scorer.now);
   }
 
   /** Returns the result of `work`, which sees the events that the option `read` asks for. */

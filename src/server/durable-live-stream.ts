@@ -13,7 +13,7 @@ export class DurableLiveStream implements LiveStream {
     this.append = (events, options) => stream.append(events, options);
     this.addNodes = (nodes) => stream.addNodes(nodes);
     this.quarantine = {
-      list: () => stream.quarantine(),
+      list: (options) => stream.quarantine(options),
       release: (keys) => stream.releaseQuarantined(keys),
       remove: (keys) => stream.deleteQuarantined(keys),
     };

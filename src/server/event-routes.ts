@@ -17,7 +17,23 @@ const appended = z
 
 const added = z.object({ newNodes: z.int() }).openapi('AddedNodes');
 
+const mostListed = 10_000;
+const atMost = `a whole number from 1 to ${mostListed}`;
+const aKey = 'the key of the last event of the page before';
+
 const example = { events: [{ id: 'e-1', head: 'u3', tail: 'u7', time: 1700020000 }] };
+
+/** Which part of a list is wanted. */
+const page = z.object({
+  limit: z.coerce
+    .number()
+    .pipe(z.int({ error: atMost }).min(1, { error: atMost }).max(mostListed, { error: atMost }))
+    .optional(),
+  after: z.coerce
+    .number()
+    .pipe(z.int({ error: aKey }).min(0, { error: aKey }))
+    .optional(),
+});
 
 /** A route that is described if a model uses it. */
 type StreamRoute = Route & { readonly isUsed: boolean };
@@ -59,11 +75,19 @@ export function eventRoutes(state: ServerState): Route[] {
         method: 'get',
         path: '/quarantine',
         tag: 'streams',
-        summary: 'Events that were set apart',
+        summary: 'Events that were set apart, the oldest first',
+        query: page,
         answer: done,
       },
       isUsed: hasQuarantine,
-      handle: ofStream((stream, name) => ({ events: quarantineOf(stream, name).list() })),
+      handle: (context) => {
+        const model = findModel(state, context.req.param('name'));
+        context.set('model', model.name);
+        const options = page.parse(context.req.query());
+        return context.json({
+          events: quarantineOf(streamOf(model.stream, model.name), model.name).list(options),
+        });
+      },
     },
     {
       ...{

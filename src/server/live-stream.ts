@@ -24,9 +24,16 @@ export interface LiveStream {
   close(): Promise<void>;
 }
 
+/** Which part of a list is wanted. */
+export interface PageOptions {
+  readonly limit?: number | undefined;
+  readonly after?: number | undefined;
+}
+
 /** Events that were not applied because of their times or names. */
 export interface QuarantineAccess {
-  list(): readonly object[];
+  /** The oldest ones with keys above `after`. */
+  list(options: PageOptions): readonly object[];
   release(keys: readonly number[]): Promise<unknown>;
   remove(keys: readonly number[]): Promise<unknown>;
 }

@@ -99,9 +99,9 @@ export class MemoryStream implements LiveStream {
   }
 
   async #advance(): Promise<void> {
-    const { scorer } = this.#predictor;
+    const { scorer, turns } = this.#predictor;
     while (!this.#isClosed && scorer.numWaiting > 0) {
-      scorer.advance(batchSize);
+      await turns.change(() => scorer.advance(batchSize));
       await setImmediate();
     }
   }

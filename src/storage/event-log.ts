@@ -2,8 +2,9 @@
  * An append-only log of records, on the disk before `append` resolves. Appends that arrive within some milliseconds share
  * one write and one fsync (group commit). The log is divided into segments, so that old records can be removed.
  *
- * After a crash a torn tail, which was never acknowledged, is cut and reported; any other damage is an error that names
- * file and offset. If a write or an fsync fails, the log accepts nothing more: what is on the disk is then unknown.
+ * After a crash an incomplete tail is cut and reported: a write that was never acknowledged, or damage to the very last
+ * record, which looks the same. Any other damage is an error that names file and offset. A record that `durable` names must be
+ * there, so after an orderly end damage to the last record is an error too. If a write or an fsync fails, the log accepts nothing more: what is on the disk is then unknown.
  */
 import { type FileHandle, open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';

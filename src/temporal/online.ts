@@ -174,7 +174,7 @@ export class OnlineScorer {
     const times =
       typeof t === 'object'
         ? Float64Array.from({ length: count }, (_, i) => this.#time(t[i]))
-        : Float64Array.of(t === undefined ? this.#now() : this.#time(t));
+        : Float64Array.of(t === undefined ? this.now : this.#time(t));
     // A source at several times is embedded at each of them.
     const sources = times.length > 1 && src.length === 1 ? new Array<number>(count).fill(src[0]) : src;
     const scores = count > 0 ? this.#score(sources, dst, times) : new Float32Array(0);
@@ -244,8 +244,8 @@ export class OnlineScorer {
     return this.#sampler.sample(roots, { epoch: 0, step: 0 });
   }
 
-  /** Events of one time do not see each other; a query just after the last event sees all. */
-  #now(): number {
+  /** The time just after the last event. Events of one time do not see each other; a query then sees all. */
+  get now(): number {
     const { lastTime } = this.graph;
     if (lastTime === Number.NEGATIVE_INFINITY) return 0;
     const step = 2 ** (Math.floor(Math.log2(Math.max(Math.abs(lastTime), 2 ** -900))) - 51);

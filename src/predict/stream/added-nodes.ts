@@ -2,6 +2,7 @@
 import type { EventSide } from '../../data/temporal/event-nodes.js';
 import type { OpenedEventRun } from '../../train/index.js';
 import { expected, ValueError } from '../../util/errors.js';
+import { plainNumbers } from './check-events.js';
 import type { GrowingNodes } from './growing-nodes.js';
 import type { StreamModelParts } from './stream-model.js';
 import type { StreamNode } from './types.js';
@@ -56,7 +57,7 @@ function checkFeatures(path: string, features: readonly number[], width: number)
     throw new ValueError(
       expected(where, 'a number that 32 bits can hold', `${path}.features[${bad}]`, features[bad]),
     );
-  return features;
+  return plainNumbers(features);
 }
 
 /** Returns how many features of a node the model uses. */

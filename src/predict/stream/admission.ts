@@ -8,12 +8,13 @@ export class Admission {
   /** Requests that were rejected. */
   busy = 0;
   readonly #engine: StreamEngine;
-  readonly #maxWaiting: number;
+  /** Most events of a request, and events that may wait for the watermark. */
+  readonly maxWaiting: number;
   readonly #maxLag: number;
 
   constructor(engine: StreamEngine, { maxWaiting = 1_000_000, maxLag = 20_000 }: StreamOptions) {
     this.#engine = engine;
-    this.#maxWaiting = maxWaiting;
+    this.maxWaiting = maxWaiting;
     // The last batch waits until it is full.
     this.#maxLag = Math.max(maxLag, 2 * engine.model.parts.batchSize);
   }
@@ -21,15 +22,9 @@ export class Admission {
   /** Throws `StreamBusyError` if `count` events of a source up to time `latest` cannot be taken at the moment. */
   check(count: number, source: string, latest: number, now: number): void {
     const { intake, model, log } = this.#engine;
-    if (count > this.#maxWaiting)
+    if (count > this.maxWaiting)
       throw new ValueError(
-        expected(
-          'append',
-          `at most ${this.#maxWaiting} events`,
-          'a request',
-          count,
-          'Send several requests.',
-        ),
+        expected('append', `at most ${this.maxWaiting} events`, 'a request', count, 'Send several requests.'),
       );
     const lag = (model.hasBatch(intake.watermark.value) ? model.released - model.applied : 0) + log.unwritten;
     // Events of an incomplete batch are ignored: only later events complete it.
@@ -41,12 +36,12 @@ export class Admission {
       );
     }
     const waiting = intake.waiting.count + log.unwritten + count;
-    if (waiting <= this.#maxWaiting) return;
+    if (waiting <= this.maxWaiting) return;
     // A request that moves the watermark makes room. Without this a full queue would stay full.
-    const movesOn =
+    const makesRoom =
       intake.watermark.after(source, latest, now, intake.rules) > intake.waiting.earliest &&
-      waiting <= 2 * this.#maxWaiting;
-    if (!movesOn)
+      waiting <= 2 * this.maxWaiting;
+    if (!makesRoom)
       this.#reject(
         `${intake.waiting.count} events wait for the watermark; a source is behind, or maxWaiting is too small for lateness`,
         1,

@@ -24,12 +24,20 @@ export function plainEvent(
   return {
     head: String(event.head),
     tail: String(event.tail),
-    // Adding 0 turns −0 into 0, which is what JSON gives back.
-    time: time + 0,
+    time: plainNumber(time),
     id: event.id === undefined ? null : checkId(`${path}.id`, event.id),
     type: event.type ?? null,
-    features: event.features === undefined || event.features.length === 0 ? null : event.features,
+    features:
+      event.features === undefined || event.features.length === 0 ? null : plainNumbers(event.features),
   };
+}
+
+/** Returns a number as JSON gives it back: adding 0 turns −0 into 0. */
+const plainNumber = (value: number): number => value + 0;
+
+/** Returns a copy that the caller cannot change before it is applied. */
+export function plainNumbers(values: readonly number[]): number[] {
+  return Array.from(values, plainNumber);
 }
 
 /** Throws unless a value is a text of 1 to 128 bytes without halves of characters, which have no bytes. */

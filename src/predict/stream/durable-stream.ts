@@ -5,7 +5,8 @@
  */
 
 import type { OpenedEventRun } from '../../train/index.js';
-import { expected, ValueError } from '../../util/errors.js';
+import { checkInteger, expected, ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import { checkNamedEvents } from '../check-questions.js';
 import { EventPredictor } from '../event-predictor.js';
 import { unknownEventNode } from '../find-name.js';
@@ -15,7 +16,7 @@ import { Admission } from './admission.js';
 import { checkId, plainEvent } from './check-events.js';
 import { streamDigest } from './digest.js';
 import type { AppendEntry, PlainEvent, UnreadableMessage } from './log-entry.js';
-import type { SourceMessage, Unreadable } from './sources/messages.js';
+import type { SourceMessage, UnreadableText } from './sources/messages.js';
 import { StreamEngine } from './stream-engine.js';
 import { makeStreamParts, type StreamParts } from './stream-parts.js';
 import { statusOf } from './stream-status.js';
@@ -30,6 +31,21 @@ export interface SourceBatch {
   /** Identifies what was read before the position, such as a checksum. */
   readonly mark?: string;
   readonly messages: readonly SourceMessage[];
+}
+
+/** Throws for a batch that would leave a position or an event in the log that cannot be read again. */
+function checkBatch({ source, position, mark, messages }: SourceBatch): void {
+  const where = 'appendBatch';
+  if (typeof source !== 'string') throw new ValueError(expected(where, 'a text', 'source', source));
+  if (position !== null) checkInteger(where, 'position', position, 0);
+  if (mark !== undefined && typeof mark !== 'string')
+    throw new ValueError(expected(where, 'a text', 'mark', mark));
+  if (!Array.isArray(messages)) throw new ValueError(expected(where, 'a list', 'messages', messages));
+  for (const [i, message] of messages.entries())
+    if (typeof message !== 'object' || message === null || !('event' in message || 'reason' in message))
+      throw new ValueError(
+        expected(where, 'an event, or a text with a reason', `messages[${i}]`, message),
+      );
 }
 
 export class DurableStream extends EventPredictor {
@@ -48,7 +64,13 @@ export class DurableStream extends EventPredictor {
   static async open(run: OpenedEventRun, options: StreamOptions): Promise<DurableStream> {
     try {
       const parts = makeStreamParts(run, options);
-      return new DurableStream(parts, await StreamEngine.open({ ...parts, options }), options);
+      const engine = await StreamEngine.open({ ...parts, options });
+      try {
+        return new DurableStream(parts, engine, options);
+      } catch (error) {
+        await engine.close();
+        throw error;
+      }
     } catch (error) {
       await run.close();
       throw error;
@@ -104,8 +126,13 @@ export class DurableStream extends EventPredictor {
     return { newNodes };
   }
 
-  /** Appends messages of a source; its position becomes part of the log. Messages that are not events are quarantined. */
-  async appendBatch({ source, position, mark, messages }: SourceBatch): Promise<AppendResult> {
+  /**
+   * Appends messages of a source and its position, which become one record of the log: for sources other than those of
+   * Skein. Messages that are not events are quarantined.
+   */
+  async appendBatch(batch: SourceBatch): Promise<AppendResult> {
+    checkBatch(batch);
+    const { source, position, mark, messages } = batch;
     const events: PlainEvent[] = [];
     const unreadable: UnreadableMessage[] = [];
     for (const message of messages) {
@@ -120,6 +147,16 @@ export class DurableStream extends EventPredictor {
   /** Why the stream has stopped; null while it works. Cheaper than `status()`. */
   get failure(): string | null {
     return this.#engine.failure?.message ?? null;
+  }
+
+  /** Most events of one request. */
+  get maxRequest(): number {
+    return this.#admission.maxWaiting;
+  }
+
+  /** Tells the operator something about the stream: `onNotice` gets the sentence, and `status().notices` has it. */
+  notify(sentence: string): void {
+    this.#engine.notice(sentence);
   }
 
   /** Whether events of this stream have types. */
@@ -149,15 +186,21 @@ export class DurableStream extends EventPredictor {
     return this.version;
   }
 
-  /** Returns events that were not applied, the oldest first. */
-  quarantine(most = 1000): QuarantinedEvent[] {
-    return this.#engine.intake.listQuarantine(most);
+  /** Returns events that were not applied, the oldest first. For the next ones pass the last key as `after`. */
+  quarantine(
+    options: { readonly limit?: number | undefined; readonly after?: number | undefined } = {},
+  ): QuarantinedEvent[] {
+    checkOptionNames('quarantine', options, { limit: true, after: true });
+    const { limit = 1000, after = -1 } = options;
+    checkInteger('quarantine', 'limit', limit, 1);
+    checkInteger('quarantine', 'after', after, -1);
+    return this.#engine.intake.quarantine.list(limit, after);
   }
 
   /** Takes quarantined events into the stream with their times, which are then right by decision. */
   async releaseQuarantined(keys: readonly number[]): Promise<void> {
-    this.#checkKeys(keys);
-    const unreadable = keys.find((key) => this.#engine.intake.quarantine.eventAt(key) === undefined);
+    const checked = this.#checkKeys(keys);
+    const unreadable = checked.find((key) => this.#engine.intake.quarantine.eventAt(key) === undefined);
     if (unreadable !== undefined)
       throw new ValueError(
         expected(
@@ -168,7 +211,7 @@ export class DurableStream extends EventPredictor {
           'It is a message that could not be read: append the corrected event, then delete this entry.',
         ),
       );
-    await this.#engine.write({ kind: 'release', now: Date.now(), keys }, 1);
+    await this.#engine.write({ kind: 'release', now: Date.now(), keys: checked }, 1);
   }
 
   async deleteQuarantined(keys: readonly number[]): Promise<void> {
@@ -230,7 +273,7 @@ export class DurableStream extends EventPredictor {
   }: {
     readonly text: string;
     readonly event: StreamEvent;
-  }): PlainEvent | Unreadable {
+  }): PlainEvent | UnreadableText {
     // A message may have a field of this name by chance; sources refuse a mapping that names one.
     const { type: _, ...untyped } = event;
     const used = this.columns.takesTypes ? event : untyped;
@@ -270,6 +313,6 @@ export class DurableStream extends EventPredictor {
     for (const key of keys)
       if (!this.#engine.intake.quarantine.has(key))
         throw new ValueError(expected('quarantine', 'the key of a quarantined event', 'keys', key));
-    return keys;
+    return [...keys];
   }
 }

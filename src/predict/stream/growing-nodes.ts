@@ -1,5 +1,6 @@
 /** Names and destinations of a stream that gets new nodes: those of the training stream, followed by those of later events. */
 import type { EventNodes, EventSide } from '../../data/temporal/event-nodes.js';
+import { FormatError } from '../../util/errors.js';
 
 /** Names of the training stream, and new ones in the order in which their events were released. */
 export class GrowingNodes implements EventNodes {
@@ -43,12 +44,24 @@ export class GrowingNodes implements EventNodes {
     return this.kind === 'sides' ? this.#sides[id - this.#base.size] : null;
   }
 
+  /** Adds the new names of a snapshot. Each must get the next number: events are saved by numbers. */
+  restore(names: readonly (readonly [string, EventSide])[]): void {
+    for (const [name, side] of names) {
+      const next = this.size;
+      const number = this.numberOf(name, side);
+      if (number !== next)
+        throw new FormatError(
+          `stream: expected a new name for node ${next} of the snapshot, got ${JSON.stringify(name)}, which is node ${number}.`,
+        );
+    }
+  }
+
   /** Returns the node of a name, which gets the next number if it is new. */
   numberOf(name: string, side: EventSide): number {
     const known = this.idOf(name, side);
     if (known !== undefined) return known;
     const number = this.size;
-    this.#names.push(this.#plain(name));
+    this.#names.push(this.#plain(name, side));
     this.#sides.push(side);
     this.#numbers.set(this.key(name, side), number);
     return number;
@@ -56,13 +69,16 @@ export class GrowingNodes implements EventNodes {
 
   /** Returns what tells names apart: two spellings of a number are one name where nodes have numbers. */
   key(raw: string | number, side: EventSide | undefined): string {
-    const name = this.#plain(String(raw));
+    const name = this.#plain(String(raw), side);
     return this.kind === 'sides' ? `${side} ${name}` : name;
   }
 
-  #plain(name: string): string {
+  /** Returns a number without leading zeros where the nodes of the side have numbers; text stays as it is. */
+  #plain(name: string, side: EventSide | undefined): string {
+    const { kind, sides } = this.#base;
+    const kindOfSide = sides?.[side === 'dst' ? 1 : 0].kind ?? kind;
     const text = name.trim();
-    return this.kind !== 'names' && /^\d{1,15}$/.test(text) ? String(Number(text)) : name;
+    return kindOfSide !== 'names' && /^\d{1,15}$/.test(text) ? String(Number(text)) : name;
   }
 }
 

@@ -1,5 +1,5 @@
 /** Models over streams of events that last. */
-export type { DurableStream } from './durable-stream.js';
+export type { DurableStream, SourceBatch } from './durable-stream.js';
 export { openStream } from './open-stream.js';
 export {
   type FollowFileOptions,
@@ -8,7 +8,7 @@ export {
   followInput,
 } from './sources/follow-lines.js';
 export { type FollowNatsOptions, followNats } from './sources/follow-nats.js';
-export type { FieldMapping } from './sources/messages.js';
+export type { FieldMapping, SourceMessage, UnreadableText } from './sources/messages.js';
 export { StreamBusyError, StreamStoppedError } from './stream-errors.js';
 export type {
   NewNodesRule,

@@ -15,7 +15,6 @@ import type { AppendEntry, LogEntry, PlainEvent } from './log-entry.js';
 import { Quarantine } from './quarantine.js';
 import { RequestMemory } from './request-memory.js';
 import type { StreamRules } from './stream-rules.js';
-import type { QuarantinedEvent } from './types.js';
 import { compareEvents, WaitingEvents } from './waiting-events.js';
 import { nextAfter, Watermark } from './watermark.js';
 
@@ -159,7 +158,7 @@ export class Intake {
     }
     const newNodes = this.#pendingNames.size + this.#nodes.size - names;
     const { position, mark = null } = entry;
-    this.watermark.hear(source, latest, now, position === null ? null : { position, mark });
+    this.watermark.observe(source, latest, now, position === null ? null : { position, mark });
     this.watermark.advance(now, this.rules);
     const due = this.#release();
     for (const [i, { time }] of events.entries())
@@ -176,7 +175,7 @@ export class Intake {
       counts.duplicates++;
       return 'duplicate';
     }
-    const reason = this.#lie(time, now, latest) ?? this.#excess(event);
+    const reason = this.#wrongTime(time, now, latest) ?? this.#excess(event);
     if (reason !== null) {
       counts.quarantined++;
       this.quarantine.add({ reason, source, arrived: now, event, text: null }, rules.maxQuarantined);
@@ -205,7 +204,7 @@ export class Intake {
   }
 
   /** Returns why a clock cannot be right, or null. */
-  #lie(time: number, now: number, latest: number): 'future' | 'jump' | null {
+  #wrongTime(time: number, now: number, latest: number): 'future' | 'jump' | null {
     const { perSecond, maxFuture, maxJump } = this.rules;
     if (perSecond > 0) {
       const clock = Math.max((now / 1000) * perSecond, this.watermark.value);
@@ -259,11 +258,7 @@ export class Intake {
       return;
     }
     this.#wait(event);
-    this.watermark.hear(source, event.time, now, null);
-  }
-
-  listQuarantine(most: number): QuarantinedEvent[] {
-    return this.quarantine.list(most);
+    this.watermark.observe(source, event.time, now, null);
   }
 
   /** Copies the state, as JSON, long lists and arrays. */

@@ -19,10 +19,20 @@ export class RollingQuality {
     this.candidates = candidates;
   }
 
-  /** Draws competitors of an event among the first `count` nodes; the event's number decides which. */
-  draw(event: number, nodes: Int32Array, count: number): Int32Array {
+  /**
+   * Draws competitors of an event among the first `count` nodes, at least two, without its own destination; the event's number
+   * decides which.
+   */
+  draw(event: number, own: number, nodes: Int32Array, count: number): Int32Array {
     const random = new Random(event, drawStream);
-    return Int32Array.from({ length: this.candidates }, () => nodes[random.nextInt(count)]);
+    const drawOther = (): number => {
+      // Nodes differ, so at most every second draw is the own one.
+      for (;;) {
+        const node = nodes[random.nextInt(count)];
+        if (node !== own) return node;
+      }
+    };
+    return Int32Array.from({ length: this.candidates }, drawOther);
   }
 
   /** Adds the rank of each event among its competitors; equal scores count half. */

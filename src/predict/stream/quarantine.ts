@@ -50,10 +50,12 @@ export class Quarantine {
     return entry;
   }
 
-  list(most: number): QuarantinedEvent[] {
+  /** Returns at most `most` entries with keys above `after`. */
+  list(most: number, after = -1): QuarantinedEvent[] {
     const found: QuarantinedEvent[] = [];
     for (const { event, text, ...entry } of this.#entries.values()) {
       if (found.length === most) break;
+      if (entry.key <= after) continue;
       found.push({
         ...entry,
         ...(event === null ? {} : { event: namedEvent(event) }),

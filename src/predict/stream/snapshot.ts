@@ -3,12 +3,15 @@ import type { EventSide } from '../../data/temporal/event-nodes.js';
 import type { ArrayFile, PlainArray } from '../../storage/array-file.js';
 import type { StateSnapshot } from '../../temporal/temporal-state.js';
 import type { Intake, SavedIntake } from './intake.js';
+import { decodeLines, encodeLines } from './json-lines.js';
 import { eventsPerFile, type StateFolder } from './state-folder.js';
 import type { ReleasedColumns, StreamModel } from './stream-model.js';
 
+type SavedNames = readonly (readonly [string, EventSide])[];
+
 interface SnapshotJson {
   readonly released: number;
-  readonly names: readonly (readonly [string, EventSide])[];
+  readonly names?: SavedNames;
   readonly model: { readonly applied: number; readonly cuts: readonly number[] };
   readonly intake: SavedIntake['json'];
   /** Values of the model's state that are not arrays; null without a state. */
@@ -25,7 +28,7 @@ export function takeSnapshot(intake: Intake, model: StreamModel): ArrayFile {
   const { arrays: stateArrays = {}, ...rest } = saved ?? {};
   const ranks = quality?.save();
   const json: SnapshotJson = {
-    ...{ released, names: nodes.added, model: model.save(), intake: decisions },
+    ...{ released, model: model.save(), intake: decisions },
     state: saved === null ? null : rest,
     ranked: ranks?.count ?? 0,
   };
@@ -33,6 +36,8 @@ export function takeSnapshot(intake: Intake, model: StreamModel): ArrayFile {
   return {
     json,
     arrays: {
+      // Lines, because one JSON text of all names could exceed the longest string.
+      names: encodeLines(nodes.added),
       ...prefixed('tail', { ...tail }),
       ...prefixed('state', stateArrays as Readonly<Record<string, PlainArray>>),
       ...prefixed('ids', { ...ids }),
@@ -53,7 +58,8 @@ export async function restoreSnapshot(
 ): Promise<void> {
   const { released, names, model: position, intake: decisions, state, ranked } = json as SnapshotJson;
   const { scorer, nodes, pool, quality } = model.parts;
-  for (const [name, side] of names) nodes.numberOf(name, side);
+  // Snapshots of earlier versions have the names as JSON.
+  nodes.restore(names ?? (decodeLines(arrays['names'] as Uint8Array) as SavedNames));
   // Snapshots of earlier versions have neither features nor destinations: there were none besides those of events.
   scorer.addNodes(nodes.size, arrays['nodes.features'] as Float32Array | undefined);
   for (let file = 0; file < Math.floor(released / eventsPerFile); file++)

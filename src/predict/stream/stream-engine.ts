@@ -8,6 +8,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { EventLog } from '../../storage/event-log.js';
 import { InternalError, ValueError } from '../../util/errors.js';
 import { runAll } from '../../util/run-all.js';
+import { QuestionTurns } from '../question-turns.js';
 import { addNodes, refusal } from './added-nodes.js';
 import { type Decided, Intake } from './intake.js';
 import { decodeEntry, encodeEntry, type LogEntry } from './log-entry.js';
@@ -51,12 +52,7 @@ export class StreamEngine {
   #applying: Promise<void> | null = null;
   /** Whether entries came after the last look at the model. */
   #hasWork = false;
-  /** Questions that have begun and are not answered. */
-  #questions = 0;
-  /** Called when the last of them is answered. */
-  #allAnswered: (() => void) | null = null;
-  /** Resolves when the batch that waits for these questions is applied; null while none waits. */
-  #batchFirst: Promise<void> | null = null;
+  readonly #turns = new QuestionTurns();
   #snapshotting: Promise<void> | null = null;
   #lastWrite: Promise<unknown> = Promise.resolve();
   #timer: NodeJS.Timeout | null = null;
@@ -149,7 +145,7 @@ export class StreamEngine {
   /** Applies all complete batches now, unless a question is between its parts. */
   applyNow(): void {
     this.checkAlive();
-    if (this.#questions > 0) return;
+    if (this.#turns.isAsking) return;
     try {
       while (this.model.applyBatch(this.intake.watermark.value));
     } catch (error) {
@@ -158,20 +154,12 @@ export class StreamEngine {
     }
   }
 
-  /**
-   * Runs a question that takes several turns of the event loop; no batch is applied between them. A batch that waits for
-   * earlier questions is applied first, so that neither questions nor batches wait for ever.
-   */
-  async asking<T>(question: () => Promise<T>): Promise<T> {
-    while (this.#batchFirst !== null) await this.#batchFirst;
-    this.checkAlive();
-    this.#questions++;
-    try {
-      return await question();
-    } finally {
-      this.#questions--;
-      if (this.#questions === 0) this.#allAnswered?.();
-    }
+  /** Runs a question that takes several turns of the event loop; no batch is applied between them. */
+  asking<T>(question: () => Promise<T>): Promise<T> {
+    return this.#turns.ask(() => {
+      this.checkAlive();
+      return question();
+    });
   }
 
   /** Writes a snapshot of the present state; throws if the stream has stopped, because an entry may be half applied then. */
@@ -179,6 +167,8 @@ export class StreamEngine {
     this.checkAlive();
     if (this.#isClosing)
       throw new StreamStoppedError('stream: expected an open stream, got one that is closed.');
+    // One that is being written may lack the latest entries.
+    await this.#snapshotting;
     await this.#snapshot();
   }
 
@@ -251,7 +241,7 @@ export class StreamEngine {
       while (this.#hasWork) {
         this.#hasWork = false;
         do await nextTurn();
-        while (this.#failure === null && (await this.#applyBetweenQuestions()));
+        while (await this.#turns.change(() => this.#applyNext()));
       }
     } catch (error) {
       this.#fail(error);
@@ -259,23 +249,9 @@ export class StreamEngine {
     this.#applying = null;
   }
 
-  /** Applies one batch when the questions that have begun are answered; returns false if no batch is complete. */
-  async #applyBetweenQuestions(): Promise<boolean> {
-    if (this.#questions === 0) return this.model.applyBatch(this.intake.watermark.value);
-    let done = (): void => undefined;
-    this.#batchFirst = new Promise((resolve) => {
-      done = resolve;
-    });
-    try {
-      await new Promise<void>((resolve) => {
-        this.#allAnswered = resolve;
-      });
-      return this.#failure === null && this.model.applyBatch(this.intake.watermark.value);
-    } finally {
-      this.#allAnswered = null;
-      this.#batchFirst = null;
-      done();
-    }
+  /** Applies one batch; returns false if none is complete. */
+  #applyNext(): boolean {
+    return this.#failure === null && this.model.applyBatch(this.intake.watermark.value);
   }
 
   #fail(error: unknown): void {

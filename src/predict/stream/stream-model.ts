@@ -152,17 +152,17 @@ export class StreamModel {
   #rankEvents(from: number, end: number): void {
     const { quality, pool } = this.parts;
     if (quality === null) return;
-    const { time } = this.#scorer.graph;
+    const { time, dst } = this.#scorer.graph;
     const reached = from === 0 ? Number.NEGATIVE_INFINITY : time[from - 1];
     const first = this.baseRows + Math.ceil((from - this.baseRows) / quality.every) * quality.every;
     const rows: number[] = [];
     for (let row = first; row < end; row += quality.every)
-      if (time[row] > reached && pool.countBefore(row) > 0) rows.push(row);
+      if (time[row] > reached && pool.countBefore(row) > 1) rows.push(row);
     if (rows.length === 0) return;
     const others = new Int32Array(rows.length * quality.candidates);
     for (const [i, row] of rows.entries())
       others.set(
-        quality.draw(row - this.baseRows, pool.nodes, pool.countBefore(row)),
+        quality.draw(row - this.baseRows, dst[row], pool.nodes, pool.countBefore(row)),
         i * quality.candidates,
       );
     quality.add(this.#scorer.scoreEvents(Int32Array.from(rows), others));

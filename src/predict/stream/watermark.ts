@@ -53,7 +53,7 @@ export class Watermark {
   }
 
   /** Notes that a source sent events up to `latest` (−∞: none). */
-  hear(source: string, latest: number, now: number, at: SourcePosition | null): void {
+  observe(source: string, latest: number, now: number, at: SourcePosition | null): void {
     const known = this.#sources.get(source);
     // The map is in the order of the last records, so the first is the longest silent.
     this.#sources.delete(source);

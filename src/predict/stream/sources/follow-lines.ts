@@ -9,7 +9,14 @@ import type { DurableStream } from '../durable-stream.js';
 import type { StreamSource } from '../types.js';
 import { FileTail } from './file-tail.js';
 import { type FieldMapping, parseMessage } from './messages.js';
-import { appendPatiently, checkFields, checkStream, pause, startSource } from './source-loop.js';
+import {
+  appendWhenReady,
+  checkFields,
+  checkStream,
+  messagesPerRequest,
+  pause,
+  startSource,
+} from './source-loop.js';
 
 export interface FollowLinesOptions {
   /** Name of the source. Default: `file:` and the path, or `input`. */
@@ -71,14 +78,13 @@ async function readOn(
     // The last line of a file that does not grow needs no newline.
     if (isEnd && !follow) end = bytesRead;
     if (end > 0) {
-      const messages = linesOf(buffer.subarray(0, end), position === 0).map((line) =>
-        parseMessage(line, fields),
-      );
-      const next = tail.with(buffer.subarray(0, end));
-      const batch = { source, position: position + end, mark: next.mark, messages };
-      if (!(await appendPatiently(stream, batch, stop))) return;
-      position += end;
-      tail = next;
+      for (const lines of blocksOf(buffer.subarray(0, end), messagesPerRequest(stream))) {
+        const messages = linesOf(lines, position === 0).map((line) => parseMessage(line, fields));
+        tail = tail.with(lines);
+        position += lines.length;
+        const batch = { source, position, mark: tail.mark, messages };
+        if (!(await appendWhenReady(stream, batch, stop))) return;
+      }
       size = chunkBytes;
     } else if (isEnd) {
       if (!follow || !(await pause(pollMilliseconds, stop))) return;
@@ -129,10 +135,13 @@ export function followInput(
   return startSource(source, async (stop) => {
     let rest: Buffer = Buffer.alloc(0);
     let isStart = true;
-    const send = (bytes: Buffer): Promise<boolean> => {
-      const messages = linesOf(bytes, isStart).map((line) => parseMessage(line, fields));
-      isStart = false;
-      return appendPatiently(stream, { source, position: null, messages }, stop);
+    const send = async (bytes: Buffer): Promise<boolean> => {
+      for (const lines of blocksOf(bytes, messagesPerRequest(stream))) {
+        const messages = linesOf(lines, isStart).map((line) => parseMessage(line, fields));
+        isStart = false;
+        if (!(await appendWhenReady(stream, { source, position: null, messages }, stop))) return false;
+      }
+      return true;
     };
     const end = (): void => {
       input.destroy();
@@ -153,6 +162,20 @@ export function followInput(
       stop.removeEventListener('abort', end);
     }
   });
+}
+
+/** Returns the bytes in blocks of at most `most` lines. */
+function* blocksOf(bytes: Buffer, most: number): Generator<Buffer> {
+  let start = 0;
+  let lines = 0;
+  for (let at = bytes.indexOf(newline); at >= 0; at = bytes.indexOf(newline, at + 1)) {
+    lines++;
+    if (lines < most) continue;
+    yield bytes.subarray(start, at + 1);
+    start = at + 1;
+    lines = 0;
+  }
+  if (start < bytes.length) yield bytes.subarray(start);
 }
 
 /** Returns the lines that are not empty. Some editors begin a file with a byte order mark, which is no part of its text. */

@@ -2,7 +2,7 @@
  * NATS JetStream as a source. The sequence number of the last message is part of the stream's log and snapshots, so a
  * restart continues behind it, whatever the broker believes: every message is in the stream exactly once. The creation time
  * of the JetStream stream is kept with it: one that was deleted and created again counts from 1, so it is refused.
- * Connections that break are opened again, for as long as it takes.
+ * Connections that break are opened again, for as long as it takes; the stream's notices say why the source waits.
  */
 import type { JetStreamClient, JsMsg } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
@@ -11,7 +11,15 @@ import { checkOptionNames } from '../../../util/option-names.js';
 import type { DurableStream } from '../durable-stream.js';
 import type { StreamSource } from '../types.js';
 import { type FieldMapping, parseMessage } from './messages.js';
-import { appendPatiently, checkFields, checkStream, checkText, pause, startSource } from './source-loop.js';
+import {
+  appendWhenReady,
+  checkFields,
+  checkStream,
+  checkText,
+  messagesPerRequest,
+  pause,
+  startSource,
+} from './source-loop.js';
 
 export interface FollowNatsOptions {
   /** Such as `nats://127.0.0.1:4222`. */
@@ -30,8 +38,6 @@ export interface FollowNatsOptions {
   readonly messageIds?: boolean;
 }
 
-/** Messages of one request to the broker. */
-const mostMessages = 500;
 const waitMilliseconds = 1000;
 const retryMilliseconds = 500;
 
@@ -52,11 +58,13 @@ export function followNats(stream: DurableStream, options: FollowNatsOptions): S
   const source = options.source ?? `nats:${options.stream}`;
   return startSource(source, async (stop) => {
     const { transport, jetstream } = await loadPackages();
-    const connection = await connect(transport, options, stop);
+    const troubles = new Troubles(stream, source);
+    const connection = await connect(transport, options, troubles, stop);
     if (connection === null) return;
     try {
       const client = jetstream.jetstream(connection);
-      while (!stop.aborted) await readBatch(stream, client, jetstream, source, options, stop);
+      while (!stop.aborted)
+        await readMessages(stream, client, jetstream, { ...options, source }, troubles, stop);
     } finally {
       await connection.close();
     }
@@ -85,6 +93,7 @@ async function loadPackages(): Promise<{ transport: Transport; jetstream: JetStr
 async function connect(
   { connect: open, errors }: Transport,
   { servers, user, password, token }: FollowNatsOptions,
+  troubles: Troubles,
   stop: AbortSignal,
 ): Promise<NatsConnection | null> {
   while (!stop.aborted) {
@@ -99,22 +108,54 @@ async function connect(
       });
     } catch (error) {
       if (!(error instanceof errors.ConnectionError)) throw error;
+      troubles.report(error);
       await pause(retryMilliseconds, stop);
     }
   }
   return null;
 }
 
-/** Reads and appends messages behind the position of the source until the broker has no more, or fails. */
-async function readBatch(
+/** Why a source waits, as notices of its stream: at once, then less and less often. */
+class Troubles {
+  readonly #stream: DurableStream;
+  readonly #source: string;
+  #next = 0;
+  #interval = firstInterval;
+
+  constructor(stream: DurableStream, source: string) {
+    this.#stream = stream;
+    this.#source = source;
+  }
+
+  report(error: Error): void {
+    const now = performance.now();
+    if (now < this.#next) return;
+    this.#next = now + this.#interval;
+    this.#interval = Math.min(2 * this.#interval, longestInterval);
+    this.#stream.notify(`The source ${this.#source} waits for its broker: ${error.name}: ${error.message}`);
+  }
+
+  /** Says that messages arrive again, if there was trouble. */
+  end(): void {
+    if (this.#next > 0) this.#stream.notify(`The source ${this.#source} reads messages again.`);
+    this.#next = 0;
+    this.#interval = firstInterval;
+  }
+}
+
+const firstInterval = 10_000;
+const longestInterval = 3_600_000;
+
+/** Reads and appends messages behind the position of the source until the connection or the broker fails. */
+async function readMessages(
   stream: DurableStream,
   client: JetStreamClient,
   { DeliverPolicy }: JetStream,
-  source: string,
-  options: FollowNatsOptions,
+  options: FollowNatsOptions & { readonly source: string },
+  troubles: Troubles,
   stop: AbortSignal,
 ): Promise<void> {
-  const { subjects } = options;
+  const { subjects, source } = options;
   let from = (stream.positionOf(source) ?? 0) + 1;
   try {
     const mark = await checkSame(client, options.stream, from - 1, stream.markOf(source));
@@ -125,11 +166,12 @@ async function readBatch(
         ? {}
         : { filter_subjects: typeof subjects === 'string' ? subjects : [...subjects] }),
     });
+    troubles.end();
     while (!stop.aborted) {
       const batch: JsMsg[] = [];
       // A consumer that the library has made again may repeat messages.
       for await (const message of await consumer.fetch({
-        max_messages: mostMessages,
+        max_messages: messagesPerRequest(stream),
         expires: waitMilliseconds,
       }))
         if (message.seq >= from) batch.push(message);
@@ -147,6 +189,13 @@ async function readBatch(
         { cause: error },
       );
     if (!isPassing(error)) throw error;
+    if (isRefused(error))
+      throw new StateError(
+        `followNats: expected stream and subjects that the broker accepts, got its error: ${error.message}. Correct the options.`,
+        {},
+        { cause: error },
+      );
+    troubles.report(error);
     await pause(retryMilliseconds, stop);
   }
 }
@@ -184,7 +233,7 @@ async function appendMessages(
     if (!messageIds || id === '' || !('event' in parsed) || parsed.event.id !== undefined) return parsed;
     return { ...parsed, event: { ...parsed.event, id } };
   });
-  await appendPatiently(stream, { ...from, position: batch[batch.length - 1].seq, messages }, stop);
+  await appendWhenReady(stream, { ...from, position: batch[batch.length - 1].seq, messages }, stop);
 }
 
 /** Errors of a connection or of a broker that may be gone for a while. */
@@ -194,6 +243,11 @@ const passing = [
   ...['NoRespondersError', 'ProtocolError', 'RequestError', 'TimeoutError'],
 ];
 
-function isPassing(error: unknown): boolean {
+function isPassing(error: unknown): error is Error {
   return error instanceof Error && passing.includes(error.name);
+}
+
+/** Returns whether a broker refuses a request as wrong, which it would for ever. */
+function isRefused(error: Error): boolean {
+  return error.name === 'JetStreamApiError' && (error as Error & { readonly status?: number }).status === 400;
 }

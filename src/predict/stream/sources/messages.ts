@@ -18,9 +18,9 @@ export interface FieldMapping {
 }
 
 /** A message that was read: an event, or the reason why it is not one. */
-export type SourceMessage = { readonly text: string; readonly event: StreamEvent } | Unreadable;
+export type SourceMessage = { readonly text: string; readonly event: StreamEvent } | UnreadableText;
 
-export interface Unreadable {
+export interface UnreadableText {
   readonly text: string;
   readonly reason: string;
 }

@@ -47,8 +47,11 @@ export function startSource(name: string, run: (stop: AbortSignal) => Promise<vo
   };
 }
 
-/** Appends messages, and waits while the stream is busy; returns false if it was stopped before. */
-export async function appendPatiently(
+/** Most messages of one request: fewer where a stream takes only few waiting events. */
+export const messagesPerRequest = (stream: DurableStream): number => Math.min(500, stream.maxRequest);
+
+/** Appends messages as soon as the stream is not busy; returns false if it was stopped before. */
+export async function appendWhenReady(
   stream: DurableStream,
   batch: SourceBatch,
   stop: AbortSignal,
