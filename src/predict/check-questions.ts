@@ -56,10 +56,19 @@ function checkObjects<T extends RankQuestion>(
   return list;
 }
 
+const eventFields = new Set(['head', 'tail', 'time', 'id', 'type', 'features']);
+
+function unknownField(where: Ability, i: number, field: string): ValueError {
+  return new ValueError(
+    `${where}: expected the fields ${[...eventFields].join(', ')} for events[${i}], got ${field} as well. Leave it out.`,
+  );
+}
+
 export function checkNamedEvents(where: Ability, events: readonly NamedEvent[]): void {
   checkList(where, 'events', events, eventExample);
   for (const [i, event] of events.entries()) {
     checkObject(where, `events[${i}]`, event, eventExample);
+    for (const field of Object.keys(event)) if (!eventFields.has(field)) throw unknownField(where, i, field);
     checkFields(where, `events[${i}]`, event, ['head', 'tail']);
     checkTime(where, `events[${i}].time`, event.time);
     if (event.type !== undefined && typeof event.type !== 'string')
@@ -147,6 +156,17 @@ export function timeNumber(time: number | Date): number {
 }
 
 function checkName(where: Ability, name: string, value: unknown, advice = ''): void {
-  if (typeof value === 'string' || Number.isFinite(value)) return;
+  if (typeof value === 'string') return;
+  if (Number.isFinite(value) && Math.abs(value as number) > Number.MAX_SAFE_INTEGER)
+    throw new ValueError(
+      expected(
+        where,
+        'a name, as text if it is a number beyond 2^53',
+        name,
+        value,
+        'Others could be the same number.',
+      ),
+    );
+  if (Number.isFinite(value)) return;
   throw new ValueError(expected(where, 'the name of a node or relation', name, value, advice));
 }

@@ -8,7 +8,7 @@
  */
 import { type FileHandle, open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { checkInteger, checkNumber, expected, StateError, ValueError } from '../util/errors.js';
+import { checkInteger, checkNumber, expected, StateError, StorageError, ValueError } from '../util/errors.js';
 import { type Latency, LatencyLog } from '../util/latency-log.js';
 import { checkOptionNames } from '../util/option-names.js';
 import { runAll } from '../util/run-all.js';
@@ -48,6 +48,17 @@ interface Waiting {
   readonly weight: number;
   readonly resolve: (sequence: number) => void;
   readonly reject: (error: unknown) => void;
+}
+
+/** The error of a write that failed: what is on the disk is known when the log is opened again. */
+function unknownOutcome(path: string, error: unknown): StorageError {
+  const { details } = storageError('write', path, error);
+  const { code } = details as { readonly code: string };
+  return new StorageError(
+    `event log: expected to write ${path}, got ${code === '' ? String(error) : code}. Whether the records of this write are in the log is known when it is opened again: remove the cause, open it, and send them again with the same ids.`,
+    details,
+    { cause: error },
+  );
 }
 
 export class EventLog {
@@ -195,7 +206,7 @@ export class EventLog {
     this.#waiting = [];
     this.#writing = this.#write(group)
       .catch((error: unknown) => {
-        this.#failure ??= storageError('write', this.#path, error);
+        this.#failure ??= unknownOutcome(this.#path, error);
         const failed = [...group, ...this.#waiting];
         this.#waiting = [];
         this.#weight = 0;

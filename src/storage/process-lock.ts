@@ -95,7 +95,8 @@ function textOf(path: string): string | null {
 
 function findLiveOwner(text: string): number | null {
   const [pid, started = ''] = text.trim().split(' ');
-  if (!/^\d+$/.test(pid)) return null;
+  // Larger numbers are no process ids, and 0 would mean this process and its relatives.
+  if (!/^[1-9]\d{0,8}$/.test(pid)) return null;
   const now = startTime(Number(pid));
   return now !== null && (now === '' || started === now) ? Number(pid) : null;
 }

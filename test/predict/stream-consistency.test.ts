@@ -1,5 +1,5 @@
 /** Durable streams agree with their log: names, features, questions during changes, failed starts, pages of the quarantine. */
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fitEvents, followFile, followNats, openModel, type StreamEvent } from 'skein/predict';
@@ -184,6 +184,116 @@ test('the quarantine is listed in pages', async () => {
   expect(new Set(keys).size).toBe(25);
   expect(() => stream.quarantine({ limit: 0 })).toThrow('limit');
   await stream.close();
+});
+
+test('a snapshot under the name of another one is left out with a notice', async () => {
+  const state = newPath('state');
+  const stream = await open(statistics, state, { keepLog: true });
+  const events = laterEvents(90, 0);
+  for (let i = 0; i < 3; i++) {
+    await stream.append(events.slice(30 * i, 30 * (i + 1)));
+    await stream.snapshot();
+  }
+  const digest = stream.digest();
+  await stream.close();
+  const names = readdirSync(state).filter((name) => name.startsWith('snapshot'));
+  expect(names).toHaveLength(3);
+  writeFileSync(join(state, names[2]), readFileSync(join(state, names[0])));
+  const notices: string[] = [];
+  const again = await open(statistics, state, { onNotice: (sentence) => void notices.push(sentence) });
+  expect(notices.join()).toMatch(/expected the snapshot of record \d+ .*, got another one of record \d+/);
+  expect([again.version, again.digest()]).toEqual([90, digest]);
+  await again.close();
+});
+
+test('a source runs once, and ends when its file is rotated', async () => {
+  const path = newPath('events.ndjson');
+  const line = (i: number): string =>
+    `${JSON.stringify({ head: 'user 1', tail: 'item 1', time: lastTraining + i })}\n`;
+  writeFileSync(path, line(1) + line(2));
+  const stream = await open(statistics, newPath('state'));
+  const source = followFile(stream, path);
+  expect(() => followFile(stream, path)).toThrow('expected a source that does not run yet');
+  await vi.waitFor(() => expect(stream.version).toBe(2), 20_000);
+  renameSync(path, `${path}.1`);
+  writeFileSync(path, line(3) + line(4) + line(5));
+  await expect(source.done).rejects.toThrow('it was replaced');
+  await followFile(stream, path, { source: 'second', follow: false }).done;
+  // The first source is not idle yet, so the events of the second wait for it.
+  expect(stream.status()).toMatchObject({ version: 2, waiting: 3 });
+  await stream.close();
+});
+
+test('lines that are not UTF-8 and dates that do not exist are quarantined', async () => {
+  const path = newPath('events.ndjson');
+  const line = (head: string, time: unknown): Buffer =>
+    Buffer.from(`${JSON.stringify({ head, tail: 'item 1', time })}\n`, 'latin1');
+  const good = line('user 1', lastTraining + 1);
+  writeFileSync(
+    path,
+    Buffer.concat([line('\xe9', 2000), good, line('\xe8', 2000), line('user 2', '2023-02-31')]),
+  );
+  const stream = await open(statistics, newPath('state'));
+  await followFile(stream, path, { follow: false }).done;
+  expect(stream.status()).toMatchObject({ accepted: 1, newNodes: 0, inQuarantine: 3 });
+  await stream.close();
+});
+
+test('wrong arguments are refused by name, before anything is written', async () => {
+  const state = newPath('state');
+  for (const [options, message] of [
+    [{ onNotice: 5 }, 'a function for onNotice'],
+    [{ keepLog: 'yes' }, 'true or false for keepLog'],
+    [{ newNodes: { limit: 1, foo: 2 } }, 'got foo'],
+    [{ groupCommit: { milliseconds: -1 } }, 'groupCommit.milliseconds'],
+    [{ groupCommit: { events: 0 } }, 'groupCommit.events'],
+  ] as const)
+    await expect(open(statistics, state, options as never)).rejects.toThrow(message);
+  await expect(open(statistics, statistics)).rejects.toThrow('directory of a run');
+  const stream = await open(statistics, state);
+  const event = { head: 'user 1', tail: 'item 1', time: lastTraining + 1 };
+  for (const [wrong, message] of [
+    [{ ...event, feature: [1] }, 'got feature as well'],
+    [{ ...event, head: '' }, 'a name that is not empty'],
+    [{ ...event, head: 2 ** 53 }, 'as text if it is a number beyond 2^53'],
+    [{ ...event, tail: '\ud800' }, 'events[0].tail'],
+  ] as const)
+    await expect(stream.append([wrong as never])).rejects.toThrow(message);
+  await expect(stream.addNodes([{ name: 'q', side: 'tail', foo: 1 } as never])).rejects.toThrow('got foo');
+  const path = newPath('events.ndjson');
+  writeFileSync(path, '');
+  for (const [options, message] of [
+    [{ fields: { haed: 'x' } }, 'Did you mean head?'],
+    [{ fields: { head: 5 } }, 'a text for fields.head'],
+    [{ fields: null }, 'an object'],
+    [{ follow: 'false' }, 'true or false for follow'],
+    [{ source: '' }, 'a text of 1 to 128 bytes for source'],
+  ] as const)
+    expect(() => followFile(stream, path, options as never)).toThrow(message);
+  await expect(followFile(stream, folder, { follow: false }).done).rejects.toThrow('the path of a file');
+  expect(stream.status()).toMatchObject({ logSequence: 1, version: 0 });
+  await stream.close();
+});
+
+test('a file of late events with a foreign line is refused before any event is taken', async () => {
+  const state = newPath('state');
+  const late = { head: 'user 1', tail: 'item 1', time: lastTraining - 5 };
+  const stream = await open(statistics, state, { late: 'side' });
+  await stream.append([{ ...late, time: lastTraining + 1 }, late]);
+  await stream.close();
+  const path = join(state, 'late.jsonl');
+  const content = readFileSync(path);
+  for (const foreign of ['hello\n', 'null\n', '\n']) {
+    writeFileSync(path, Buffer.concat([content, Buffer.from(foreign)]));
+    await expect(open(statistics, state, { late: 'side' })).rejects.toThrow(
+      'expected lines of late events at the end of',
+    );
+  }
+  writeFileSync(path, content);
+  const again = await open(statistics, state, { late: 'side' });
+  await again.append([late]);
+  await again.close();
+  expect(readFileSync(path, 'utf8').trim().split('\n')).toHaveLength(2);
 });
 
 test('a batch of an own source is checked, and its position is part of the log', async () => {

@@ -66,6 +66,10 @@ async function config(name: string | undefined, options: ConfigOptions): Promise
     return printEventTemplate(known ? { name } : { path: name }, options.set);
   }
   const isFile = /\.ya?ml$/.test(name) || statSync(name, { throwIfNoEntry: false })?.isFile() === true;
+  if (isFile && options.task !== undefined)
+    throw new ValueError(
+      `config: expected no --task with a configuration file, got ${options.task}. Write model.learning_task into the file, or pass --model.learning_task=${options.task}.`,
+    );
   await (isFile ? printResolved(name, options.set) : printTemplate(name, options.task, options.set));
 }
 

@@ -26,8 +26,13 @@ export function plainNodes(given: readonly StreamNode[], nodes: GrowingNodes, wi
     const path = `nodes[${i}]`;
     if (typeof node !== 'object' || node === null)
       throw new ValueError(expected(where, 'an object', path, node, example));
-    const { name, side, features } = node;
-    if (!(typeof name === 'string' && name !== '') && !Number.isFinite(name))
+    const { name, side, features, ...others } = node;
+    const [other] = Object.keys(others);
+    if (other !== undefined)
+      throw new ValueError(
+        `${where}: expected the fields name, side and features for ${path}, got ${other} as well.`,
+      );
+    if (!(typeof name === 'string' && name !== '') && !Number.isSafeInteger(name))
       throw new ValueError(expected(where, 'a name', `${path}.name`, name));
     if (side !== undefined && side !== 'head' && side !== 'tail')
       throw new ValueError(expected(where, 'head or tail', `${path}.side`, side));

@@ -22,14 +22,21 @@ export function plainEvent(
     throw new ValueError(expected('append', `a finite number up to ${maxTime}`, `${path}.time`, event.time));
   columns.check(path, event);
   return {
-    head: String(event.head),
-    tail: String(event.tail),
+    head: checkedName(`${path}.head`, event.head),
+    tail: checkedName(`${path}.tail`, event.tail),
     time: plainNumber(time),
-    id: event.id === undefined ? null : checkId(`${path}.id`, event.id),
+    id: event.id === undefined ? null : checkId('append', `${path}.id`, event.id),
     type: event.type ?? null,
     features:
       event.features === undefined || event.features.length === 0 ? null : plainNumbers(event.features),
   };
+}
+
+/** Returns the name of a node, which may be new, so that it must be one that files can have. */
+function checkedName(name: string, given: string | number): string {
+  const text = String(given);
+  if (text !== '' && isWellFormed(text)) return text;
+  throw new ValueError(expected('append', 'a name that is not empty', name, given));
 }
 
 /** Returns a number as JSON gives it back: adding 0 turns −0 into 0. */
@@ -41,11 +48,11 @@ export function plainNumbers(values: readonly number[]): number[] {
 }
 
 /** Throws unless a value is a text of 1 to 128 bytes without halves of characters, which have no bytes. */
-export function checkId(name: string, id: unknown): string {
+export function checkId(where: string, name: string, id: unknown): string {
   if (typeof id === 'string' && id !== '' && id.length <= maxIdBytes && isWellFormed(id)) {
     if (Buffer.byteLength(id) <= maxIdBytes) return id;
   }
-  throw new ValueError(expected('append', `a text of 1 to ${maxIdBytes} bytes`, name, id));
+  throw new ValueError(expected(where, `a text of 1 to ${maxIdBytes} bytes`, name, id));
 }
 
 function isWellFormed(text: string): boolean {

@@ -43,9 +43,7 @@ function checkBatch({ source, position, mark, messages }: SourceBatch): void {
   if (!Array.isArray(messages)) throw new ValueError(expected(where, 'a list', 'messages', messages));
   for (const [i, message] of messages.entries())
     if (typeof message !== 'object' || message === null || !('event' in message || 'reason' in message))
-      throw new ValueError(
-        expected(where, 'an event, or a text with a reason', `messages[${i}]`, message),
-      );
+      throw new ValueError(expected(where, 'an event, or a text with a reason', `messages[${i}]`, message));
 }
 
 export class DurableStream extends EventPredictor {
@@ -97,9 +95,9 @@ export class DurableStream extends EventPredictor {
     events: readonly NamedEvent[],
     { source = '', requestId }: AppendOptions,
   ): Promise<AppendResult> {
-    if (source !== '') checkId('source', source);
+    if (source !== '') checkId('append', 'source', source);
     if (requestId !== undefined) {
-      const known = this.#engine.intake.known(checkId('requestId', requestId));
+      const known = this.#engine.intake.known(checkId('append', 'requestId', requestId));
       if (known !== null) return known;
     }
     const plain = events.map((event, i) =>

@@ -1,5 +1,8 @@
 /** Opens the model of a run over a stream that lasts. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { type OpenedEventRun, openRun } from '../../train/index.js';
+import { expected, ValueError } from '../../util/errors.js';
 import { runPath } from '../open-model.js';
 import { DurableStream } from './durable-stream.js';
 import { checkStreamOptions } from './stream-rules.js';
@@ -19,6 +22,19 @@ export async function openStream(
   options: StreamOptions,
 ): Promise<DurableStream> {
   checkStreamOptions(options);
+  if (
+    existsSync(join(options.state, 'full_config.yaml')) ||
+    existsSync(join(runPath(options.state), 'full_config.yaml'))
+  )
+    throw new ValueError(
+      expected(
+        'openStream',
+        'a folder of its own',
+        'state',
+        options.state,
+        'This is the directory of a run.',
+      ),
+    );
   const opened = isOpened(run) ? run : await openRun(runPath(run), { command: 'openStream', over: 'events' });
   return DurableStream.open(opened, options);
 }

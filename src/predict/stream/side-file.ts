@@ -10,6 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { withStorageErrors } from '../../storage/atomic-file.js';
+import { describe, FormatError } from '../../util/errors.js';
 import { namedEvent, type PlainEvent } from './log-entry.js';
 
 const newline = 10;
@@ -18,8 +19,6 @@ const blockBytes = 2 ** 16;
 export class SideFile {
   readonly #path: string;
   #file: number | null = null;
-  /** The file may be large; it is read when the first late event comes. */
-  #isRead = false;
   /** Lines of this record that are in the file already, or of later ones. */
   #last = 0;
   #lines = 0;
@@ -30,11 +29,12 @@ export class SideFile {
     this.#path = path;
   }
 
+  /** Reads the end of a file that is there already; throws if others have written to it. */
+  open(): void {
+    if (existsSync(this.#path)) withStorageErrors('read', this.#path, () => this.#readEnd());
+  }
+
   add(event: PlainEvent, sequence: number, arrived: number): void {
-    if (!this.#isRead) {
-      this.#isRead = true;
-      if (existsSync(this.#path)) withStorageErrors('read', this.#path, () => this.#readEnd());
-    }
     if (sequence !== this.#current) [this.#current, this.#currentLines] = [sequence, 0];
     this.#currentLines++;
     // The log is read again after a crash; these lines survived it.
@@ -89,12 +89,25 @@ export class SideFile {
       const from = end.lastIndexOf(newline, to - 1) + 1;
       // The first line of the block may lack its beginning.
       if (from === 0 && !isWhole) return false;
-      const { sequence } = JSON.parse(end.toString('utf8', from, to)) as { sequence: number };
+      const sequence = this.#sequenceOf(end.toString('utf8', from, to));
       if (this.#lines === 0) this.#last = sequence;
       if (sequence !== this.#last) return true;
       this.#lines++;
       to = from - 1;
     }
     return isWhole;
+  }
+
+  #sequenceOf(line: string): number {
+    try {
+      const { sequence } = JSON.parse(line) as { readonly sequence?: unknown };
+      if (Number.isSafeInteger(sequence)) return sequence as number;
+    } catch (error) {
+      if (!(error instanceof SyntaxError || error instanceof TypeError)) throw error;
+    }
+    throw new FormatError(
+      `stream: expected lines of late events at the end of ${this.#path}, got ${describe(line.slice(0, 80))}. Only the stream may write to this file: remove the line, or move the file away.`,
+      { path: this.#path },
+    );
   }
 }

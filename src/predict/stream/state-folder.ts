@@ -24,8 +24,15 @@ export interface StreamIdentity {
   readonly batchSize: number;
 }
 
+/** Where a snapshot belongs. */
+interface Origin {
+  readonly sequence: number;
+  readonly identity: StreamIdentity | null;
+}
+
 export class StateFolder {
   readonly path: string;
+  #identity: StreamIdentity | null = null;
 
   constructor(path: string) {
     this.path = path;
@@ -46,6 +53,7 @@ export class StateFolder {
 
   /** Throws if the folder belongs to another model. */
   checkIdentity(identity: StreamIdentity): void {
+    this.#identity = identity;
     const path = this.#identityFile;
     if (!existsSync(path)) {
       if (this.#snapshots().length === 0) return;
@@ -91,11 +99,21 @@ export class StateFolder {
   }
 
   async loadEvents(file: number): Promise<ReleasedColumns> {
-    return (await loadArrays(this.#eventFile(file))).arrays as unknown as ReleasedColumns;
+    const path = this.#eventFile(file);
+    const { arrays, json } = await loadArrays(path);
+    const { first } = json as { readonly first?: number };
+    if (first !== file * eventsPerFile)
+      throw new FormatError(
+        `stream: expected the events from ${file * eventsPerFile} on in ${path}, got those from ${first} on. Restore the file from a copy.`,
+        { path },
+      );
+    return arrays as unknown as ReleasedColumns;
   }
 
   async saveSnapshot(sequence: number, content: ArrayFile): Promise<void> {
-    await saveArrays(this.#snapshotFile(sequence), content);
+    const { json, arrays } = content;
+    const origin: Origin = { sequence, identity: this.#identity };
+    await saveArrays(this.#snapshotFile(sequence), { arrays, json: { ...(json as object), origin } });
     for (const old of this.#snapshots().slice(0, -keptSnapshots))
       withStorageErrors('write', this.path, () => rmSync(this.#snapshotFile(old), { force: true }));
   }
@@ -114,13 +132,29 @@ export class StateFolder {
     for (const sequence of sequences.reverse()) {
       const path = this.#snapshotFile(sequence);
       try {
-        return { sequence, content: await loadArrays(path) };
+        const content = await loadArrays(path);
+        this.#checkOrigin(path, sequence, content);
+        return { sequence, content };
       } catch (error) {
         if (!(error instanceof SkeinError || error instanceof SyntaxError)) throw error;
         notice(`The snapshot ${path} cannot be read and is left out: ${(error as Error).message}`);
       }
     }
     return null;
+  }
+
+  /** Throws for a snapshot under the name of another one, or of another stream. */
+  #checkOrigin(path: string, sequence: number, { json }: ArrayFile): void {
+    const { origin } = json as { readonly origin?: Origin };
+    // Snapshots of earlier versions have no origin.
+    if (origin === undefined) return;
+    const isSame =
+      origin.sequence === sequence && JSON.stringify(origin.identity) === JSON.stringify(this.#identity);
+    if (!isSame)
+      throw new FormatError(
+        `stream: expected the snapshot of record ${sequence} in ${path}, got another one of record ${origin.sequence}.`,
+        { path },
+      );
   }
 
   /** Files are written in order, and their content never changes: the released events are the same after every crash. */

@@ -88,6 +88,7 @@ export class StreamEngine {
       const engine = new StreamEngine(parts, log);
       engine.#folder.checkIdentity(identity);
       engine.#folder.removeIncomplete();
+      engine.#side.open();
       await engine.#restore();
       if (engine.#processed === 0 || JSON.stringify(engine.intake.rules) !== JSON.stringify(rules))
         await engine.write({ kind: 'rules', now: Date.now(), rules }, 1);

@@ -63,15 +63,24 @@ export function checkStreamOptions(options: StreamOptions): void {
   checkChoice('late', options.late, ['drop', 'side', 'apply']);
   checkChoice('clock', options.clock, ['seconds', 'milliseconds', 'stream']);
   const { newNodes, snapshotEvery = {}, groupCommit = {}, quality } = options;
-  if (typeof newNodes === 'object' && newNodes !== null)
+  if (typeof newNodes === 'object' && newNodes !== null) {
+    checkOptionNames(`${where}.newNodes`, newNodes, { limit: true });
     checkInteger(where, 'newNodes.limit', newNodes.limit, 0, 2 ** 30);
-  else checkChoice('newNodes', newNodes, ['allow', 'refuse']);
+  } else checkChoice('newNodes', newNodes, ['allow', 'refuse']);
   checkOptionNames(`${where}.snapshotEvery`, snapshotEvery, { events: true, minutes: true });
   if (snapshotEvery.events !== undefined)
     checkInteger(where, 'snapshotEvery.events', snapshotEvery.events, 1);
   if (snapshotEvery.minutes !== undefined)
     checkNumber(where, 'snapshotEvery.minutes', snapshotEvery.minutes, 0);
   checkOptionNames(`${where}.groupCommit`, groupCommit, { milliseconds: true, events: true });
+  if (groupCommit.milliseconds !== undefined)
+    checkNumber(where, 'groupCommit.milliseconds', groupCommit.milliseconds, 0);
+  if (groupCommit.events !== undefined) checkInteger(where, 'groupCommit.events', groupCommit.events, 1);
+  const { keepLog, onNotice } = options;
+  if (keepLog !== undefined && typeof keepLog !== 'boolean')
+    throw new ValueError(expected(where, 'true or false', 'keepLog', keepLog));
+  if (onNotice !== undefined && typeof onNotice !== 'function')
+    throw new ValueError(expected(where, 'a function', 'onNotice', onNotice));
   if (quality === undefined || quality === false) return;
   checkOptionNames(`${where}.quality`, quality, { every: true, candidates: true });
   if (quality.every !== undefined) checkInteger(where, 'quality.every', quality.every, 1);

@@ -157,6 +157,10 @@ async function openSettings(directory: string, options: SearchOptions): Promise<
 
 /** Throws for keys that the search sets itself, so that their values would have no effect. */
 function checkKeys(keys: readonly string[], variant: SearchSettings['variant']): void {
+  if (keys.includes('storage.model_dir'))
+    throw new ConfigError(
+      'search: expected a space without storage.model_dir, because every trial has a directory of its own. Pass --output for all of them.',
+    );
   if (keys.includes('training.num_epochs'))
     throw new ConfigError(
       'search: expected a space without training.num_epochs, because all trials train the epochs of the configuration. Vary training.learning_rate_schedule or early_stopping instead.',

@@ -42,6 +42,11 @@ export function parseSpace(given: unknown): Space {
     throw new ConfigError(
       `${where}: expected a mapping of configuration keys to values for the space, got ${describe(given)}. Write for example "training.batch_size: [100, 1000]".`,
     );
+  // The YAML key __proto__ would become the prototype and be ignored.
+  if (Object.getPrototypeOf(given) !== Object.prototype && Object.getPrototypeOf(given) !== null)
+    throw new ConfigError(
+      `${where}: expected a mapping of configuration keys for the space, got the key __proto__.`,
+    );
   return Object.entries(given).map(([name, value]) => parseDimension(name, value));
 }
 

@@ -1,14 +1,14 @@
 /** Sources of JSON lines: a file that grows, and any readable stream such as the standard input. */
-import { type FileHandle, open } from 'node:fs/promises';
+import { type FileHandle, open, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { storageError } from '../../../storage/atomic-file.js';
+import { codeOf, fromSystem, isSystemError, storageError } from '../../../storage/atomic-file.js';
 import { checkPath } from '../../../util/check-path.js';
 import { expected, StateError, ValueError } from '../../../util/errors.js';
 import { checkOptionNames } from '../../../util/option-names.js';
 import type { DurableStream } from '../durable-stream.js';
 import type { StreamSource } from '../types.js';
 import { FileTail } from './file-tail.js';
-import { type FieldMapping, parseMessage } from './messages.js';
+import { type FieldMapping, parseMessage, type SourceMessage } from './messages.js';
 import {
   appendWhenReady,
   checkFields,
@@ -47,12 +47,18 @@ export function followFile(
   checkPath('followFile', 'the path of a file', 'path', path);
   const { source = `file:${resolve(path)}`, fields = {}, follow = true } = options;
   checkFields('followFile', stream, fields);
-  return startSource(source, async (stop) => {
+  if (typeof follow !== 'boolean')
+    throw new ValueError(expected('followFile', 'true or false', 'follow', follow));
+  return startSource('followFile', stream, source, async (stop) => {
     const file = await open(path, 'r').catch((error: unknown) => {
       throw storageError('open', path, error);
     });
     try {
+      if (!(await file.stat()).isFile())
+        throw new ValueError(expected('followFile', 'the path of a file', 'path', path));
       await readOn(stream, file, path, { source, fields, follow }, stop);
+    } catch (error) {
+      throw isSystemError(error) ? fromSystem(error, path) : error;
     } finally {
       await file.close();
     }
@@ -79,7 +85,7 @@ async function readOn(
     if (isEnd && !follow) end = bytesRead;
     if (end > 0) {
       for (const lines of blocksOf(buffer.subarray(0, end), messagesPerRequest(stream))) {
-        const messages = linesOf(lines, position === 0).map((line) => parseMessage(line, fields));
+        const messages = messagesOf(lines, position === 0, fields);
         tail = tail.with(lines);
         position += lines.length;
         const batch = { source, position, mark: tail.mark, messages };
@@ -88,6 +94,7 @@ async function readOn(
       size = chunkBytes;
     } else if (isEnd) {
       if (!follow || !(await pause(pollMilliseconds, stop))) return;
+      await checkSameFile(file, path);
     } else size *= 2;
   }
 }
@@ -107,6 +114,20 @@ async function sameTail(
   if (mark === null || mark === tail.mark) return tail;
   throw new StateError(
     `followFile: expected the bytes before byte ${position} of ${path} that were read before, got others: the file was replaced. Follow the new file under another source.`,
+  );
+}
+
+/** Throws if the path leads to another file than the one that is open, as after a rotation. */
+async function checkSameFile(file: FileHandle, path: string): Promise<void> {
+  const now = await stat(path).catch((error: unknown) => {
+    // Between the two steps of a rotation there is none.
+    if (codeOf(error) === 'ENOENT') return null;
+    throw error;
+  });
+  const { dev, ino } = await file.stat();
+  if (now === null || (now.dev === dev && now.ino === ino)) return;
+  throw new StateError(
+    `followFile: expected ${path} to grow, got another file under this name: it was replaced. Lines that were added to the old one in the last ${pollMilliseconds} ms may be missing. Follow the new file under another source.`,
   );
 }
 
@@ -132,12 +153,12 @@ export function followInput(
     throw new ValueError(expected('followInput', 'a readable stream', 'input', input));
   const { source = 'input', fields = {} } = options;
   checkFields('followInput', stream, fields);
-  return startSource(source, async (stop) => {
+  return startSource('followInput', stream, source, async (stop) => {
     let rest: Buffer = Buffer.alloc(0);
     let isStart = true;
     const send = async (bytes: Buffer): Promise<boolean> => {
       for (const lines of blocksOf(bytes, messagesPerRequest(stream))) {
-        const messages = linesOf(lines, isStart).map((line) => parseMessage(line, fields));
+        const messages = messagesOf(lines, isStart, fields);
         isStart = false;
         if (!(await appendWhenReady(stream, { source, position: null, messages }, stop))) return false;
       }
@@ -149,6 +170,8 @@ export function followInput(
     stop.addEventListener('abort', end);
     try {
       for await (const chunk of input) {
+        if (typeof chunk !== 'string' && !ArrayBuffer.isView(chunk))
+          throw new ValueError(expected('followInput', 'text or bytes', 'input', chunk));
         rest = Buffer.concat([rest, Buffer.from(chunk)]);
         const at = rest.lastIndexOf(newline) + 1;
         if (at > 0 && !(await send(rest.subarray(0, at)))) return;
@@ -178,10 +201,30 @@ function* blocksOf(bytes: Buffer, most: number): Generator<Buffer> {
   if (start < bytes.length) yield bytes.subarray(start);
 }
 
-/** Returns the lines that are not empty. Some editors begin a file with a byte order mark, which is no part of its text. */
-function linesOf(bytes: Buffer, isStart: boolean): string[] {
-  const text = bytes.toString('utf8');
-  return (isStart && text.startsWith('\ufeff') ? text.slice(1) : text)
-    .split('\n')
-    .filter((line) => line.trim() !== '');
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/**
+ * Returns the messages of the lines that are not empty. Some editors begin a file with a byte order mark, which is no part of its
+ * text. A line that is not UTF-8 is not a message: replaced characters would make different names equal.
+ */
+function messagesOf(bytes: Buffer, isStart: boolean, fields: FieldMapping): SourceMessage[] {
+  const text = decode(bytes);
+  if (text !== null)
+    return (isStart && text.startsWith('\ufeff') ? text.slice(1) : text)
+      .split('\n')
+      .filter((line) => line.trim() !== '')
+      .map((line) => parseMessage(line, fields));
+  return [...blocksOf(bytes, 1)].flatMap((line, i) =>
+    decode(line) === null
+      ? [{ text: line.toString('latin1').trimEnd(), reason: 'expected UTF-8' }]
+      : messagesOf(line, isStart && i === 0, fields),
+  );
+}
+
+function decode(bytes: Buffer): string | null {
+  try {
+    return utf8.decode(bytes);
+  } catch {
+    return null;
+  }
 }

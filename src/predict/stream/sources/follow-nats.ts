@@ -54,9 +54,16 @@ export function followNats(stream: DurableStream, options: FollowNatsOptions): S
     for (const server of servers) checkText('followNats', 'servers', server);
   else checkText('followNats', 'servers', servers);
   checkText('followNats', 'stream', options.stream);
+  const { subjects } = options;
+  for (const subject of Array.isArray(subjects) ? subjects : [subjects])
+    if (subject !== undefined) checkText('followNats', 'subjects', subject);
+  // The value may be a secret, so the message does not repeat it.
+  for (const name of ['user', 'password', 'token'] as const)
+    if (options[name] !== undefined && typeof options[name] !== 'string')
+      throw new ValueError(`followNats: expected a text for ${name}, got ${typeof options[name]}.`);
   checkFields('followNats', stream, options.fields ?? {});
   const source = options.source ?? `nats:${options.stream}`;
-  return startSource(source, async (stop) => {
+  return startSource('followNats', stream, source, async (stop) => {
     const { transport, jetstream } = await loadPackages();
     const troubles = new Troubles(stream, source);
     const connection = await connect(transport, options, troubles, stop);
@@ -107,8 +114,14 @@ async function connect(
         ...(token === undefined ? {} : { token }),
       });
     } catch (error) {
-      if (!(error instanceof errors.ConnectionError)) throw error;
-      troubles.report(error);
+      if (error instanceof TypeError)
+        throw new ValueError(
+          'followNats: expected URLs such as nats://127.0.0.1:4222 for servers, got others.',
+        );
+      // A name that cannot be resolved may be one of a network that is down.
+      const isUnknownHost = error instanceof Error && /ENOTFOUND|EAI_AGAIN/.test(error.message);
+      if (!(error instanceof errors.ConnectionError) && !isUnknownHost) throw error;
+      troubles.report(error as Error);
       await pause(retryMilliseconds, stop);
     }
   }

@@ -38,7 +38,7 @@ export function parseMessage(text: string, mapping: FieldMapping = {}): SourceMe
     const path = mapping[name] ?? name;
     const value = valueAt(exact, path) ?? undefined;
     if (value === undefined && name === 'id') continue;
-    if (typeof value !== 'string' && !Number.isSafeInteger(value))
+    if ((typeof value !== 'string' || value === '') && !Number.isSafeInteger(value))
       return { text, reason: `expected text or an integer for ${path}, got ${describe(value)}` };
     names[name] = String(value);
   }
@@ -92,7 +92,10 @@ function valueAt(message: unknown, path: string): unknown {
 
 function timeOf(value: unknown): number | Date | null {
   if (typeof value === 'number') return value;
-  if (typeof value !== 'string' || !/^\d{4}-\d{2}-\d{2}/.test(value)) return null;
-  const date = new Date(value);
-  return Number.isNaN(date.getTime()) ? null : date;
+  const [, day] = (typeof value === 'string' && /^\d{4}-\d{2}-(\d{2})/.exec(value)) || [];
+  if (day === undefined) return null;
+  const date = new Date(value as string);
+  // The 31st of a month with 30 days would be the 1st of the next one.
+  const isReal = new Date(`${(value as string).slice(0, 10)}T00:00Z`).getUTCDate() === Number(day);
+  return Number.isNaN(date.getTime()) || !isReal ? null : date;
 }
