@@ -95,7 +95,7 @@ function textOf(path: string): string | null {
 
 function findLiveOwner(text: string): number | null {
   const [pid, started = ''] = text.trim().split(' ');
-  // Larger numbers are no process ids, and 0 would mean this process and its relatives.
+  // A larger number is not a process id, and 0 would mean this process and its relatives.
   if (!/^[1-9]\d{0,8}$/.test(pid)) return null;
   const now = startTime(Number(pid));
   return now !== null && (now === '' || started === now) ? Number(pid) : null;

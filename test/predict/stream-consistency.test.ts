@@ -239,7 +239,7 @@ test('lines that are not UTF-8 and dates that do not exist are quarantined', asy
   await stream.close();
 });
 
-test('wrong arguments are refused by name, before anything is written', async () => {
+test('wrong arguments are rejected before anything is written', async () => {
   const state = newPath('state');
   for (const [options, message] of [
     [{ onNotice: 5 }, 'a function for onNotice'],
