@@ -5,6 +5,7 @@ import { exportTable } from '../data/index.js';
 import { type ExportFormat, exportFormats } from '../data/prepare/export-table.js';
 import { type NamedTable, openFlatTables } from '../data/prepare/flat-tables.js';
 import { streamNames } from '../data/temporal/event-nodes.js';
+import { checkPackedConfig } from '../train/check-packed-config.js';
 import { isEventRun } from '../train/find-run.js';
 import { encodeAllNodes, loadPlugins, Output, openRun } from '../train/index.js';
 import { isPackedRun, withRunDirectory } from '../train/run/unpacked-run.js';
@@ -46,7 +47,10 @@ export async function exportCommand(path: string, command: ExportCommand): Promi
     throw new StorageError(`export: expected a directory or a packed model (.tgz), got ${path}.`, { path });
   await loadPlugins(command.plugin, 'export');
   const target = command.outputDir ?? (isPacked ? dirname(path) : path);
-  await withRunDirectory(path, (directory) => exportFrom({ path, directory, target }, format, command));
+  await withRunDirectory(path, (directory) => {
+    if (isPacked) checkPackedConfig(path, directory);
+    return exportFrom({ path, directory, target }, format, command);
+  });
 }
 
 async function exportFrom(

@@ -28,7 +28,7 @@ export async function readArchive(path: string, folder: string): Promise<Archive
   try {
     const first = await nextFile(path, bytes);
     if (first?.name !== manifestName || first.bytes > most.manifest)
-      throw wrong(path, `${manifestName} first`, first?.name ?? 'an empty archive');
+      throw wrongArchive(path, `${manifestName} first`, first?.name ?? 'an empty archive');
     const text = new TextDecoder().decode(await bytes.whole(first.bytes));
     await bytes.skip(tarPadding(first.bytes));
     const manifest = parseManifest(path, text);
@@ -37,23 +37,28 @@ export async function readArchive(path: string, folder: string): Promise<Archive
     for (let next = await nextFile(path, bytes); next !== null; next = await nextFile(path, bytes)) {
       const file = left.get(next.name);
       if (file === undefined || file.bytes !== next.bytes)
-        throw wrong(path, 'the files of its manifest, each once', `${next.name} of ${next.bytes} bytes`);
+        throw wrongArchive(
+          path,
+          'the files of its manifest, each once',
+          `${next.name} of ${next.bytes} bytes`,
+        );
       left.delete(next.name);
       await writeFile(path, folder, file, bytes);
       await bytes.skip(tarPadding(file.bytes));
     }
     const [missing] = left.keys();
-    if (missing !== undefined) throw wrong(path, `the file ${missing}`, 'an archive without it');
+    if (missing !== undefined) throw wrongArchive(path, `the file ${missing}`, 'an archive without it');
     return manifest;
   } catch (error) {
-    if (/^Z_/.test(codeOf(error))) throw wrong(path, 'data of gzip', (error as Error).message);
+    if (/^Z_/.test(codeOf(error))) throw wrongArchive(path, 'data of gzip', (error as Error).message);
     throw isSystemError(error) ? storageError('read', path, error) : error;
   } finally {
     bytes.close();
   }
 }
 
-function wrong(path: string, what: string, got: string): FormatError {
+/** Returns the error for an archive that `packRun` did not write, or that is damaged. */
+export function wrongArchive(path: string, what: string, got: string): FormatError {
   return new FormatError(
     `${path}: expected the archive of a packed model with ${what}, got ${got}. It is damaged or was not written by "skein pack"; pack the run again.`,
     { path },
@@ -67,11 +72,11 @@ async function nextFile(
 ): Promise<{ readonly name: string; readonly bytes: number } | null> {
   const header = parseTarHeader(await bytes.whole(tarBlock));
   if (header === 'end') return null;
-  if (header === null) throw wrong(path, 'valid tar headers', 'a damaged one');
+  if (header === null) throw wrongArchive(path, 'valid tar headers', 'a damaged one');
   const prefix = `${archiveFolder}/`;
   const name = header.name.slice(prefix.length);
   if (header.type !== '0' || !header.name.startsWith(prefix) || !isArchiveName(name))
-    throw wrong(path, `regular files in ${prefix}`, JSON.stringify(header.name));
+    throw wrongArchive(path, `regular files in ${prefix}`, JSON.stringify(header.name));
   return { name, bytes: header.bytes };
 }
 
@@ -83,21 +88,21 @@ function parseManifest(path: string, text: string): ArchiveManifest {
     // Falls through to the message for everything that is not a manifest.
   }
   if (found?.format !== 'skein-model' || found.version !== 1 || !Array.isArray(found.files))
-    throw wrong(path, 'a manifest of version 1', JSON.stringify(text.slice(0, 60)));
+    throw wrongArchive(path, 'a manifest of version 1', JSON.stringify(text.slice(0, 60)));
   const isCount = (value: unknown, limit: number): boolean =>
     Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= limit;
   const bad = (found.files as Partial<ArchiveFile>[]).find(
     (file) => !isArchiveName(file?.name) || !isCount(file.bytes, most.bytes) || !isCount(file.crc32, 2 ** 32),
   );
-  if (bad !== undefined) throw wrong(path, 'names, lengths and checksums', JSON.stringify(bad));
+  if (bad !== undefined) throw wrongArchive(path, 'names, lengths and checksums', JSON.stringify(bad));
   if (found.files.length > most.files)
-    throw wrong(path, `at most ${most.files} files`, String(found.files.length));
+    throw wrongArchive(path, `at most ${most.files} files`, String(found.files.length));
   return found as ArchiveManifest;
 }
 
 async function checkSpace(path: string, folder: string, { files }: ArchiveManifest): Promise<void> {
   const total = files.reduce((sum, { bytes }) => sum + bytes, 0);
-  if (total > most.bytes) throw wrong(path, `at most ${most.bytes} bytes`, `${total} bytes`);
+  if (total > most.bytes) throw wrongArchive(path, `at most ${most.bytes} bytes`, `${total} bytes`);
   const { bavail, bsize } = await statfs(folder);
   if (total > bavail * bsize)
     throw new StorageError(
@@ -119,7 +124,7 @@ async function writeFile(path: string, folder: string, file: ArchiveFile, bytes:
   } finally {
     await handle.close();
   }
-  if (sum !== file.crc32) throw wrong(path, `the checksum ${file.crc32} of ${file.name}`, String(sum));
+  if (sum !== file.crc32) throw wrongArchive(path, `the checksum ${file.crc32} of ${file.name}`, String(sum));
 }
 
 /** Reads a gzip file in order. */
@@ -142,7 +147,7 @@ class ByteReader {
     for (let left = count; left > 0; ) {
       if (this.#held.length === 0) {
         const { value, done } = await this.#chunks.next();
-        if (done === true) throw wrong(this.#path, `${left} more bytes`, 'its end');
+        if (done === true) throw wrongArchive(this.#path, `${left} more bytes`, 'its end');
         this.#held = value;
       }
       const piece = this.#held.subarray(0, left);

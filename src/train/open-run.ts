@@ -1,8 +1,10 @@
 /** Opens a saved run for evaluation, queries or export. Nothing in its directory is written. */
 import { ValueError } from '../util/errors.js';
 import { checkOptionNames } from '../util/option-names.js';
+import { checkPackedConfig } from './check-packed-config.js';
 import { checkRunPath, type FindRunOptions, type FoundRun, findRun } from './find-run.js';
 import { isEventConfig } from './load-run-config.js';
+import { loadPlugins } from './plugins.js';
 import { isPackedRun, unpackRun } from './run/unpacked-run.js';
 import { type OpenedEventRun, openEventRun } from './tasks/events/open-event-run.js';
 import { type OpenedGraphRun, openGraphRun } from './tasks/graph/open-graph-run.js';
@@ -56,6 +58,8 @@ export async function openRun(path: string, options: OpenRunOptions = {}): Promi
 async function openPacked(path: string, options: OpenRunOptions): Promise<OpenedRun> {
   const unpacked = await unpackRun(path);
   try {
+    await loadPlugins(options.plugins ?? [], options.command ?? 'openRun');
+    checkPackedConfig(path, unpacked.directory);
     const run = await openRun(unpacked.directory, options);
     const close = async (): Promise<void> => {
       await run.close();

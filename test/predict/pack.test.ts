@@ -15,6 +15,10 @@ import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { fitEvents, fitLinks, fitNodes, openModel, packModel } from 'skein/predict';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parse, stringify } from 'yaml';
+import { exportCommand } from '#internal/cli/export.js';
+import { writeArchive } from '#internal/storage/write-archive.js';
+import { appendChecksum } from '#internal/train/run/run-directory.js';
 
 const root = mkdtempSync(join(tmpdir(), 'packed-'));
 const at = (...names: string[]): string => join(root, ...names);
@@ -143,17 +147,20 @@ describe('other models', () => {
 });
 
 describe('wrong archives', () => {
-  const open = async (name: string, change: (tar: Buffer) => Buffer): Promise<string> => {
-    const tar = gunzipSync(readFileSync(at('plain.tgz')));
-    const path = at(`${name}.tgz`);
-    writeFileSync(path, gzipSync(change(tar)));
+  const messageOf = async (path: string): Promise<string> => {
     const others = unpacked();
     const error = await openModel(path).then(
-      () => null,
+      (model) => model.close(),
       (reason: Error) => reason,
     );
     expect(unpacked()).toEqual(others);
     return error?.message ?? 'no error';
+  };
+  const open = async (name: string, change: (tar: Buffer) => Buffer): Promise<string> => {
+    const tar = gunzipSync(readFileSync(at('plain.tgz')));
+    const path = at(`${name}.tgz`);
+    writeFileSync(path, gzipSync(change(tar)));
+    return messageOf(path);
   };
   const flip = (tar: Buffer, at: number): Buffer => {
     tar[at] ^= 1;
@@ -189,6 +196,103 @@ describe('wrong archives', () => {
       /: expected the archive of a packed model with .*, got .*pack the run again\./,
     );
     expect(existsSync('/tmp/evil')).toBe(false);
+  });
+
+  /** Packs an unpacked model with other values of its configuration, as a stranger could. */
+  const forged = async (name: string, values: Readonly<Record<string, unknown>>): Promise<string> => {
+    const folder = at(`${name}-forged`);
+    if (!existsSync(folder)) {
+      mkdirSync(folder);
+      execFileSync('tar', ['xzf', at(`${name}.tgz`), '-C', folder]);
+    }
+    const names = readdirSync(join(folder, 'model'), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile() && entry.name !== 'pack.json')
+      .map((entry) => join(entry.parentPath, entry.name));
+    const config = parse(readFileSync(join(folder, 'model', 'full_config.yaml'), 'utf8'));
+    for (const [key, value] of Object.entries(values)) {
+      const path = key.split('.');
+      const last = path.pop() as string;
+      // biome-ignore lint/suspicious/noExplicitAny: sections of a parsed file
+      path.reduce((section: any, part) => (section[part] ??= {}), config)[last] = value;
+    }
+    const text = new TextEncoder().encode(appendChecksum(stringify(config)));
+    const sources = names.map((file) => ({
+      name: file.slice(join(folder, 'model').length + 1),
+      from: file.endsWith('full_config.yaml') ? text : file,
+    }));
+    await writeArchive(at('forged.tgz'), sources, {});
+    return at('forged.tgz');
+  };
+  const written = at('written.csv');
+  const copy = `SELECT 1 AS src, 2 AS dst, 3 AS time; COPY (SELECT 1) TO '${written}'; SELECT 1`;
+
+  it.each<[string, string, Readonly<Record<string, unknown>>]>([
+    ['an empty dataset.query', 'stream', { 'dataset.query': copy, 'dataset.path': '' }],
+    ['an empty dataset.query', 'stream', { 'dataset.query': 'SELECT 1', 'dataset.path': '' }],
+    [
+      'an empty dataset.query',
+      'stream',
+      { 'dataset.query': 'SELECT 1', 'dataset.path': '', 'dataset.database': 'postgres://db.example.org/x' },
+    ],
+    ['an empty dataset.name', 'stream', { 'dataset.name': 'wikipedia', 'dataset.path': '' }],
+    ['a path in its folder for dataset.path', 'stream', { 'dataset.path': '/etc/passwd' }],
+    ['a path in its folder for dataset.path', 'stream', { 'dataset.path': '../../stream.csv' }],
+    ['the data of dataset.path', 'stream', { 'dataset.path': 'dataset/none.csv' }],
+    [
+      'an empty evaluation.negatives_path',
+      'stream',
+      { 'evaluation.negatives': 'file', 'evaluation.negatives_path': '/etc' },
+    ],
+    ['the folder "." for storage.model_dir', 'stream', { 'storage.model_dir': '/etc' }],
+    [
+      'a path in its folder for storage.dataset.dataset_dir',
+      'nodes',
+      { 'storage.dataset.dataset_dir': '/etc' },
+    ],
+    [
+      'a path in its folder for storage.dataset.dataset_dir',
+      'nodes',
+      { 'storage.dataset.dataset_dir': 'dataset/../..' },
+    ],
+    ['the data of storage.dataset.dataset_dir', 'nodes', { 'storage.dataset.dataset_dir': 'fb15k_237' }],
+    ['an empty storage.dataset.name', 'nodes', { 'storage.dataset.name': 'fb15k_237' }],
+    ['the folder "." for storage.model_dir', 'nodes', { 'storage.model_dir': '..' }],
+    ['an empty training.resume_from_checkpoint', 'nodes', { 'training.resume_from_checkpoint': '/etc' }],
+    ['an empty evaluation.checkpoint_dir', 'nodes', { 'evaluation.checkpoint_dir': '/etc' }],
+    ['an empty distributed.partition_dir', 'nodes', { 'distributed.partition_dir': '/etc' }],
+    [
+      'the name of a file for each plugin',
+      'nodes',
+      { plugins: [{ path: '/etc/evil.mjs', sha256: '00', words: [] }] },
+    ],
+  ])('a configuration without %s', async (what, name, values) => {
+    expect(await messageOf(await forged(name, values))).toMatch(
+      new RegExp(
+        `forged\\.tgz: expected the archive of a packed model with ${what.replaceAll('.', '\\.')}, got ".*pack the run again\\.$`,
+      ),
+    );
+    expect(existsSync(written)).toBe(false);
+  });
+
+  it('a query does not run when an archive is exported', async () => {
+    const path = await forged('stream', { 'dataset.query': copy, 'dataset.path': '' });
+    const options = { format: 'csv', delim: ',', overwrite: false, json: true, plugin: [] };
+    await expect(exportCommand(path, { ...options, outputDir: root })).rejects.toThrow(
+      /with an empty dataset\.query, got "SELECT 1 AS src/,
+    );
+    expect(existsSync(written)).toBe(false);
+  });
+
+  it('an archive without a configuration does not take that of a folder above', async () => {
+    await forged('stream', {});
+    const folder = join(at('stream-forged'), 'model');
+    const from = join(folder, 'model.safetensors');
+    await writeArchive(at('bare.tgz'), [{ name: 'model.safetensors', from }], {});
+    expect(await messageOf(at('bare.tgz'))).toMatch(/packed model with full_config\.yaml, got none/);
+  });
+
+  it('an archive that was only packed again opens', async () => {
+    for (const name of ['stream', 'nodes']) expect(await messageOf(await forged(name, {}))).toBe('no error');
   });
 
   it('says what it expects of a file that is not compressed, of a missing one and of a name', async () => {

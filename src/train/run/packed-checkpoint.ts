@@ -4,6 +4,8 @@ import { loadTensors } from '../../storage/index.js';
 import { checkpointMetadata } from '../../storage/safetensors-file.js';
 import type { ArchiveSource } from '../../storage/write-archive.js';
 import { encodeSafetensors } from '../../tensor/safetensors.js';
+import type { PluginRecord } from '../config/plugin-record.js';
+import type { DistributedConfig } from '../config/types.js';
 import type { RunConfig } from '../load-run-config.js';
 import { modelFile, type RunRecord } from './run-record.js';
 
@@ -14,6 +16,22 @@ export interface PackedParts {
   readonly files: readonly ArchiveSource[];
   /** Changes of the task's state in the record. */
   readonly state: Readonly<Record<string, unknown>>;
+}
+
+/** The sections that every kind of configuration has. */
+interface CommonSections {
+  readonly plugins?: readonly PluginRecord[];
+  readonly distributed: DistributedConfig | null;
+}
+
+/** Returns sections without paths of this machine: plugins by the names of their files, and no partitions. */
+export function packedSections({ plugins = [], distributed }: CommonSections): CommonSections {
+  return {
+    ...(plugins.length === 0
+      ? {}
+      : { plugins: plugins.map((plugin) => ({ ...plugin, path: plugin.path.replace(/^.*[/\\]/s, '') })) }),
+    distributed: distributed === null ? null : { ...distributed, partition_dir: null },
+  };
 }
 
 /** Returns the bytes of a checkpoint with another record and without the state of the optimiser. */

@@ -1,6 +1,6 @@
 /** The parts of a packed run over events besides its model: the stream, which answers continue. */
 import { encodeStream } from '../../../data/temporal/stream-file.js';
-import type { PackedParts } from '../../run/packed-checkpoint.js';
+import { type PackedParts, packedSections } from '../../run/packed-checkpoint.js';
 import { locateStream } from './locate-stream.js';
 import type { FoundEventRun } from './open-event-run.js';
 import { openStream } from './open-stream.js';
@@ -23,6 +23,7 @@ function packedConfig(config: TemporalRunConfig): TemporalRunConfig {
   const { dataset, evaluation, storage, training } = config;
   return {
     ...config,
+    ...packedSections(config),
     dataset: {
       ...{ ...dataset, name: '', path: streamPath, format: 'auto', sort: false, header: 'auto' },
       ...{ query: '', database: '', node_types: null, columns: emptyColumns(dataset.columns) },

@@ -9,7 +9,7 @@ import { manifestFiles, type TableManifest } from '../../../storage/table-manife
 import type { ArchiveSource } from '../../../storage/write-archive.js';
 import type { SkeinConfig } from '../../config/index.js';
 import { tableFolder, tableOf } from '../../run/adopt-checkpoint.js';
-import type { PackedParts } from '../../run/packed-checkpoint.js';
+import { type PackedParts, packedSections } from '../../run/packed-checkpoint.js';
 import type { RunRecord } from '../../run/run-record.js';
 import type { FoundGraphRun } from './open-graph-run.js';
 import { datasetFolder, openRunDataset } from './run-dataset.js';
@@ -82,10 +82,11 @@ function packedConfig(config: SkeinConfig): SkeinConfig {
   const { features } = storage;
   return {
     ...config,
+    ...packedSections(config),
     storage: {
       ...storage,
       model_dir: '.',
-      dataset: { ...storage.dataset, dataset_dir: datasetFolder },
+      dataset: { ...storage.dataset, dataset_dir: datasetFolder, name: null },
       // A buffer would need a second copy of the features in the table.
       features: features.type === 'PARTITION_BUFFER' ? featuresInFile : features,
     },
