@@ -1,5 +1,5 @@
 /** Tables that are not delimited text, wherever a table is read: Parquet, JSON, RDF, GraphML, SQL. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
@@ -108,6 +108,17 @@ describe('preprocess', () => {
     await expect(prepare({ edges: { query: 'SELEC' } })).rejects.toThrow(
       /a query that DuckDB runs for query 1/,
     );
+    const file = at('written.csv');
+    for (const [query, got] of [
+      [`SELECT 1 AS a; COPY (SELECT 1) TO '${file}'`, '2 statements'],
+      [`SELECT 1 AS a, 2 AS b; COPY (SELECT 1) TO '${file}'; SELECT 1`, '3 statements'],
+      [`COPY (SELECT 1) TO '${file}'`, 'a statement of type COPY'],
+      ['SET threads = 1', 'a statement of type SET'],
+    ])
+      await expect(prepare({ edges: { query } })).rejects.toThrow(
+        `preprocess: expected one SELECT statement for query 1, got ${got}. Leave other statements out`,
+      );
+    expect(existsSync(file)).toBe(false);
     await expect(prepare({ edges: at('absent.parquet') })).rejects.toThrow(
       /absent\.parquet, which does not exist/,
     );

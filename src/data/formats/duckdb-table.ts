@@ -19,7 +19,10 @@ export async function* readTableFile(
 
 let tables = 0;
 
-/** Yields the result of a query as CSV with a header. With `file`, the query runs in that database, which is not changed. */
+/**
+ * Yields the result of a query, one SELECT statement, as CSV with a header. With `file`, the query runs in that database,
+ * which is not changed.
+ */
 export async function* readDuckQuery(
   connection: DuckDBConnection,
   { query, name, file }: { readonly query: string; readonly name: string; readonly file?: string },
@@ -31,6 +34,7 @@ export async function* readDuckQuery(
       await connection.run(`ATTACH ${sqlText(file)} AS ${attached} (READ_ONLY)`);
       await connection.run(`USE ${attached}`);
     }
+    await checkOneSelect(connection, query, name);
     // Materialised, so that an ORDER BY of the query is kept.
     await connection.run(`CREATE TEMP TABLE ${table} AS ${query}`);
     if (file !== undefined) {
@@ -38,6 +42,7 @@ export async function* readDuckQuery(
       await connection.run(`DETACH ${attached}`);
     }
   } catch (error) {
+    if (error instanceof ValueError) throw error;
     const reason = (error as Error).message.split('\n').slice(0, 3).join(' ');
     throw new ValueError(
       `preprocess: expected a query that DuckDB runs for ${name}, got ${reason}`,
@@ -47,6 +52,21 @@ export async function* readDuckQuery(
   }
   yield* readRelation(connection, name, table, ' ORDER BY rowid');
   await connection.run(`DROP TABLE ${table}`);
+}
+
+/** Throws unless a query is one SELECT statement: other statements, or a second one, could write files. */
+async function checkOneSelect(connection: DuckDBConnection, query: string, name: string): Promise<void> {
+  const { StatementType } = await import('@duckdb/node-api');
+  const wrong = (got: string): ValueError =>
+    new ValueError(
+      `preprocess: expected one SELECT statement for ${name}, got ${got}. Leave other statements out, and list the values of a PIVOT with IN: it is two statements without them.`,
+    );
+  const statements = await connection.extractStatements(query);
+  if (statements.count !== 1) throw wrong(`${statements.count} statements`);
+  const statement = await statements.prepare(0);
+  const { statementType: type } = statement;
+  statement.destroySync();
+  if (type !== StatementType.SELECT) throw wrong(`a statement of type ${StatementType[type]}`);
 }
 
 async function* readRelation(

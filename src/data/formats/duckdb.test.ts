@@ -23,6 +23,7 @@ test('a version that lacks something throws an error that names it, with what to
   class DuckDBConnection {
     run(): void {}
     stream(): void {}
+    extractStatements(): void {}
     closeSync(): void {}
   }
   const older = { ...duckDb, DuckDBConnection, version: () => 'v0.9.0' };

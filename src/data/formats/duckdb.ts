@@ -1,7 +1,7 @@
 /**
  * DuckDB, loaded if an input needs it: Parquet, JSON, SQL. It is an optional package; text is read without it.
  *
- * The database is in memory; it reads local files only and installs no extensions.
+ * The database is in memory; queries read and write local files, and no extensions are installed.
  */
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -77,7 +77,9 @@ async function load(where: string): Promise<DuckDb> {
 /** Methods used of each class of the package. */
 const methods: Readonly<Record<string, readonly string[]>> = {
   DuckDBInstance: ['connect', 'closeSync'],
-  DuckDBConnection: ['run', 'runAndReadAll', 'stream', 'closeSync'],
+  DuckDBConnection: ['run', 'runAndReadAll', 'stream', 'extractStatements', 'closeSync'],
+  DuckDBExtractedStatements: ['prepare'],
+  DuckDBPreparedStatement: ['destroySync'],
   DuckDBResult: ['fetchChunk'],
   DuckDBDataChunk: ['getColumnVector', 'getColumnValues'],
 };
