@@ -5,10 +5,11 @@
 import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
+import { withStorageErrors } from '../storage/atomic-file.js';
 import type { ArchiveSource } from '../storage/write-archive.js';
 import { writeArchive } from '../storage/write-archive.js';
 import { checkPath } from '../util/check-path.js';
-import { expected, ValueError } from '../util/errors.js';
+import { expected, StorageError, ValueError } from '../util/errors.js';
 import { skeinVersion } from '../util/version.js';
 import { checkRunPath, type FindRunOptions, findRun } from './find-run.js';
 import { isEventConfig, renderRunConfig } from './load-run-config.js';
@@ -37,11 +38,17 @@ export async function packRun(path: string, file: string, options: FindRunOption
     throw new ValueError(expected(command, what, 'file', file));
   checkRunPath(command, path);
   checkUnpacked(command, path);
+  const target = resolve(file);
+  const folder = dirname(target);
+  if (!existsSync(folder))
+    throw new StorageError(
+      `${command}: expected a folder that exists for the file ${file}, got ${folder}, which does not. Create it first.`,
+      { path: folder },
+    );
   const found = await findRun(path, { ...options, command });
   const record = await readRecord(found.checkpoint);
-  const target = resolve(file);
   // Rows without optimiser state are written here before they are packed.
-  const scratch = mkdtempSync(join(dirname(target), '.skein-pack-'));
+  const scratch = withStorageErrors('write', folder, () => mkdtempSync(join(folder, '.skein-pack-')));
   try {
     const { config } = found;
     const parts: PackedParts = isEventConfig(config)

@@ -50,6 +50,16 @@ describe.each(calls)('%s: expected %s', (name, what, advice, call) => {
   });
 });
 
+test('a file in a folder that does not exist', async () => {
+  const error = await packModel('runs/first', '/none/such/model.tgz').catch((reason: unknown) => reason);
+  expect(error).toMatchObject({
+    code: 'SKEIN_STORAGE',
+    message:
+      'packModel: expected a folder that exists for the file /none/such/model.tgz, got /none/such, which does not. Create it first.',
+    details: { path: '/none/such' },
+  });
+});
+
 test('a file to write', async () => {
   for (const file of ['a\0b.tgz', '', 5])
     expect(await messageOf(() => packModel('runs/first', file as string))).toMatch(
