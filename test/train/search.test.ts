@@ -42,6 +42,11 @@ const config = {
 const rates = ['model.dense_optimizer.options.learning_rate', 'model.sparse_optimizer.options.learning_rate'];
 const space = { rate: { keys: rates, log: [0.01, 1] }, 'training.batch_size': [20, 50, 100] };
 
+/** Returns the test metrics of a finished run. */
+function outcomeOf(directory: string, run: string): unknown {
+  return JSON.parse(readFileSync(join(directory, run, 'done.json'), 'utf8')).test;
+}
+
 describe('points', () => {
   test('depend on the seed and their number alone, and cover the space evenly', () => {
     for (const sampler of ['quasi', 'random'] as const) {
@@ -255,6 +260,30 @@ describe('a plain search', () => {
     const file = join(directory, 'best.yaml');
     writeFileSync(file, readFileSync(file, 'utf8').replace(/num_epochs: \d+/, 'num_epochs: 1'));
     expect((await retrainBest(directory, 1)).runs[0]).not.toEqual(runs[0]);
+    expect(outcomeOf(directory, 'retrain-1-old1')).toEqual(runs[0]);
+    expect(existsSync(join(directory, 'retrain-1-old1.yaml'))).toBe(true);
+  });
+
+  test('keeps runs without a file of settings if their configuration agrees, and never deletes one', async () => {
+    const directory = folder();
+    await searchConfig({ directory, config, space, trials: 1 });
+    const { runs } = await retrainBest(directory, 2);
+    for (const seed of [1, 2]) rmSync(join(directory, `retrain-${seed}.yaml`));
+    const changed = join(directory, 'retrain-1', 'done.json');
+    const marked = { ...runs[0], mrr: 0.125 };
+    const done = JSON.parse(readFileSync(changed, 'utf8'));
+    writeFileSync(changed, JSON.stringify({ ...done, test: marked }));
+    // It is kept as it is, not trained again.
+    expect((await retrainBest(directory, 2)).runs).toEqual([marked, runs[1]]);
+    for (const seed of [1, 2]) rmSync(join(directory, `retrain-${seed}.yaml`));
+    const file = join(directory, 'best.yaml');
+    writeFileSync(file, readFileSync(file, 'utf8').replace(/num_epochs: \d+/, 'num_epochs: 1'));
+    const again = await retrainBest(directory, 2);
+    expect(again.runs[1]).not.toEqual(runs[1]);
+    expect(outcomeOf(directory, 'retrain-1-old1')).toEqual(marked);
+    expect(outcomeOf(directory, 'retrain-2-old1')).toEqual(runs[1]);
+    expect((await retrainBest(directory, 2)).runs).toEqual(again.runs);
+    expect(existsSync(join(directory, 'retrain-1-old2'))).toBe(false);
   });
 });
 
