@@ -1,6 +1,7 @@
 /** The work of `skein mcp`: serves runs as tools over standard input and output until the client closes them. */
 import { modelSource, parseRunPaths, serveMcp } from '../server/index.js';
 import type { PluginOptions } from './options/options.js';
+import { untilStopSignal } from './stop-signals.js';
 import { version } from './version.js';
 
 export async function mcpCommand(
@@ -15,8 +16,14 @@ export async function mcpCommand(
   const models = parseRunPaths('mcp', given).map((run) =>
     modelSource(run, { command: 'mcp', plugins, onWarning, onError }),
   );
-  const server = await serveMcp({ models, version, onError });
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void server.close());
-  process.stdin.once('end', () => void server.close());
-  await server.closed;
+  let server: Awaited<ReturnType<typeof serveMcp>> | null = null;
+  const stop = (): boolean => {
+    void server?.close();
+    return server !== null;
+  };
+  await untilStopSignal(stop, async () => {
+    server = await serveMcp({ models, version, onError });
+    process.stdin.once('end', stop);
+    await server.closed;
+  });
 }

@@ -9,6 +9,7 @@ import { Output } from '../train/index.js';
 import { checkNumber, ValueError } from '../util/errors.js';
 import { runAll } from '../util/run-all.js';
 import type { PluginOptions } from './options/options.js';
+import { untilStopSignal } from './stop-signals.js';
 import { parseSourceFields, parseStreamSource } from './stream-source.js';
 import { version } from './version.js';
 
@@ -29,6 +30,22 @@ export interface ServeCommand extends PluginOptions {
 }
 
 export async function serveCommand(given: readonly string[], command: ServeCommand): Promise<void> {
+  let stop = (_: NodeJS.Signals): void => {};
+  const stopped = new Promise<NodeJS.Signals>((resolve) => {
+    stop = resolve;
+  });
+  const stopsInOrder = (signal: NodeJS.Signals): boolean => {
+    stop(signal);
+    return true;
+  };
+  await untilStopSignal(stopsInOrder, () => serveUntil(stopped, given, command));
+}
+
+async function serveUntil(
+  stopped: Promise<NodeJS.Signals>,
+  given: readonly string[],
+  command: ServeCommand,
+): Promise<void> {
   const { host, port, reload, json, plugin: plugins, corsOrigin: corsOrigins } = command;
   const output = new Output({ json });
   const runs = parseRunPaths('serve', given);
@@ -43,7 +60,6 @@ export async function serveCommand(given: readonly string[], command: ServeComma
   };
   const onWarning = (message: string): void => output.warn(message);
   const opening = output.stage(`opening ${given.join(', ')}`, { plain: false });
-  const stopped = waitForSignal();
   // Models of some seconds are open before anyone asks; only longer waits are worth a line.
   let slow: NodeJS.Timeout | undefined;
   const server = await serve({
@@ -134,13 +150,6 @@ function streamOptions(
     );
   }
   return { stream: { state: join(state, folder), ...Object.fromEntries(given) } };
-}
-
-/** Resolves with the first signal to stop; a second one ends the process at once, as usual. */
-function waitForSignal(): Promise<NodeJS.Signals> {
-  return new Promise((resolve) => {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve(signal));
-  });
 }
 
 /** Returns the token of the file or of the environment. It is never printed. */

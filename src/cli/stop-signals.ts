@@ -16,13 +16,33 @@ export async function onStopSignals<T>(
   }
 }
 
-/** Runs work that writes files under temporary names, and removes unfinished ones if it fails or is stopped. */
+/**
+ * Runs work that writes files under temporary names or opens packed models, and removes unfinished files and temporary
+ * folders if it fails or is stopped.
+ */
 export function removingUnfinished<T>(work: () => Promise<T>): Promise<T> {
-  const stop = (signal: NodeJS.Signals): void => {
-    removeUnfinished();
-    // Ends by the signal itself, so that a shell sees it.
-    process.removeAllListeners(signal);
-    process.kill(process.pid, signal);
+  return onStopSignals(endBySignal, work).finally(removeUnfinished);
+}
+
+/**
+ * Runs a server until it ends: the first SIGINT or SIGTERM calls `stop`. A second one, and SIGHUP, end the process at once,
+ * without its temporary folders; so does a signal for which `stop` returns false.
+ */
+export function untilStopSignal<T>(
+  stop: (signal: NodeJS.Signals) => boolean,
+  work: () => Promise<T>,
+): Promise<T> {
+  let isStopping = false;
+  const handle = (signal: NodeJS.Signals): void => {
+    if (signal === 'SIGHUP' || isStopping || !stop(signal)) endBySignal(signal);
+    isStopping = true;
   };
-  return onStopSignals(stop, work).finally(removeUnfinished);
+  return onStopSignals(handle, work).finally(removeUnfinished);
+}
+
+function endBySignal(signal: NodeJS.Signals): void {
+  removeUnfinished();
+  // Ends by the signal itself, so that a shell sees it.
+  process.removeAllListeners(signal);
+  process.kill(process.pid, signal);
 }

@@ -15,7 +15,9 @@ export function register(program: Command): void {
   overrideOption(jsonOption(pluginOption(command)), {
     flags: '--set <split|section.key=value>',
     text: 'Evaluate this split, validation or test (default: test), or override a configuration key (repeatable); keys are also written --evaluation.batch_size=500',
-  }).action(async (path: string, options: EvalCommand) =>
-    (await import('../eval.js')).evalCommand(path, options),
-  );
+  }).action(async (path: string, options: EvalCommand) => {
+    const { removingUnfinished } = await import('../stop-signals.js');
+    const { evalCommand } = await import('../eval.js');
+    await removingUnfinished(() => evalCommand(path, options));
+  });
 }

@@ -28,7 +28,11 @@ export function register(program: Command): void {
     if (directory !== undefined && options.gpu)
       throw new ValueError('info: expected no directory with --gpu, got one. Leave one of them out.');
     if (directory === undefined) await printMachine(options);
-    else await (await import('../info.js')).infoCommand(directory, options.json, options.set);
+    else {
+      const { removingUnfinished } = await import('../stop-signals.js');
+      const { infoCommand } = await import('../info.js');
+      await removingUnfinished(() => infoCommand(directory, options.json, options.set));
+    }
   });
 }
 

@@ -34,7 +34,9 @@ export function register(program: Command): void {
 Questions of a file: {"head":"ana","relation":"knows"}   {"tail":"bo"}   {"neighbors":"ana"}   {"classify":"c4"}
                      {"head":"u3","time":1800000000}`,
     )
-    .action(async (path: string, options: QueryCommand) =>
-      (await import('../query/query.js')).queryCommand(path, options),
-    );
+    .action(async (path: string, options: QueryCommand) => {
+      const { removingUnfinished } = await import('../stop-signals.js');
+      const { queryCommand } = await import('../query/query.js');
+      await removingUnfinished(() => queryCommand(path, options));
+    });
 }

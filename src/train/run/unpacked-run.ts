@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { trackUnfinished, untrackFinished } from '../../data/prepare/unfinished-files.js';
 import { readArchive } from '../../storage/read-archive.js';
 
 export interface UnpackedRun {
@@ -35,9 +36,12 @@ export async function unpackRun(path: string): Promise<UnpackedRun> {
   const directory = mkdtempSync(join(tmpdir(), 'skein-model-'));
   const removeNow = (): void => rmSync(directory, { recursive: true, force: true });
   process.once('exit', removeNow);
+  // A signal ends the process without that event; commands remove the folder then.
+  trackUnfinished(directory);
   const remove = async (): Promise<void> => {
     process.off('exit', removeNow);
     await rm(directory, { recursive: true, force: true });
+    untrackFinished(directory);
   };
   try {
     await readArchive(path, directory);
