@@ -1,5 +1,5 @@
 /**
- * Who may ask. A web page must not reach a server on its reader's machine: not under another name (DNS rebinding, the Host
+ * Checks who sends a request. A web page must not reach a server on its reader's machine: not under another name (DNS rebinding, the Host
  * header), and not from another origin (the Origin header). Clients on other machines need a token, which no page has, so
  * the Host header is checked only without one.
  */
@@ -12,7 +12,7 @@ export interface GuardOptions {
   readonly hosts: readonly string[];
   /** Null: no token is needed. */
   readonly token: string | null;
-  /** Origins whose pages may ask. */
+  /** Origins whose pages may send requests. */
   readonly corsOrigins: readonly string[];
 }
 

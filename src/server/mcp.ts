@@ -54,7 +54,8 @@ export async function serveMcp(
     return closing;
   };
   try {
-    for (const source of options.models) models.push(await ServedModel.open(source));
+    for (const source of options.models)
+      models.push(await ServedModel.open(source, { onError: options.onError }));
     const tools = makeTools(models);
     const server = new Server(
       { name: 'skein', version: options.version ?? '0' },

@@ -141,7 +141,7 @@ export class RequestQueue {
       }
     } catch (error) {
       if (slices.length === 1) this.#fail(slices[0], error);
-      // Which of them is wrong? Each is answered alone.
+      // One of the requests caused the error: each is answered alone.
       else
         for (const slice of slices) {
           await this.#answer([slice]);

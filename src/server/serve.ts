@@ -13,6 +13,7 @@ import { hostNames, isLoopback } from './host-names.js';
 import { internalError } from './http-error.js';
 import { resolveLimits, type ServeLimits } from './limits.js';
 import { BodyBudget } from './read-json.js';
+import type { QueueOptions } from './request-queue.js';
 import { type ModelSource, ServedModel } from './served-model.js';
 import { ServerMetrics } from './server-metrics.js';
 
@@ -51,7 +52,7 @@ export async function serve(options: ServeOptions): Promise<RunningServer> {
     ...{ reloadEvery: true, version: true, onListen: true },
     ...{ onRequest: true, onReload: true, onError: true },
   });
-  const { host = '127.0.0.1', port = 8080, token = null, reloadEvery = 5000 } = options;
+  const { host = '127.0.0.1', port = 8080, token = null, reloadEvery = 5000, onError = () => {} } = options;
   const limits = resolveLimits(options.limits);
   checkInteger('serve', 'port', port, 0, 65_535);
   // Timers of more than 2^31 ms would fire at once.
@@ -77,7 +78,7 @@ export async function serve(options: ServeOptions): Promise<RunningServer> {
   // Routes are described by what the models answer, so they are made again when all are open.
   let app = makeApp();
   const server = await listen((request, env) => app.fetch(request, env), {
-    ...{ host, port, limits, onError: options.onError ?? (() => {}) },
+    ...{ host, port, limits, onError },
     onAnswer: (status) => metrics.answered({ route: 'other', model: '', status, seconds: 0 }),
   }).catch((error: unknown) => {
     metrics.close();
@@ -93,13 +94,15 @@ export async function serve(options: ServeOptions): Promise<RunningServer> {
   };
   try {
     options.onListen?.(url);
-    for (const source of options.models)
-      models.push(await ServedModel.open(source, { onCall: (call) => metrics.called(source.name, call) }));
+    for (const source of options.models) {
+      const onCall: QueueOptions['onCall'] = (call) => metrics.called(source.name, call);
+      models.push(await ServedModel.open(source, { onCall, onError }));
+    }
     app = makeApp();
     state.isOpening = false;
   } catch (error) {
     // The models that are open have answered nothing yet, so there is nothing to wait for.
-    await runAll([() => drain(server, 0), closeModels]).catch(options.onError ?? (() => {}));
+    await runAll([() => drain(server, 0), closeModels]).catch(onError);
     throw error;
   }
   const stopReloads = watchModels(models, reloadEvery, options, metrics);

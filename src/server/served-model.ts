@@ -24,6 +24,14 @@ export interface OpenedModel {
 }
 
 /** A predictor and the requests that use it. */
+export interface ServedModelOptions extends QueueOptions {
+  /** Told about a replaced model that cannot be closed. */
+  readonly onError?: ((error: unknown) => void) | undefined;
+}
+
+/** The most looks between two attempts to open a newer model. */
+const mostPause = 64;
+
 interface Loaded extends OpenedModel {
   readonly number: number;
   readonly since: Date;
@@ -53,22 +61,31 @@ export class ServedModel {
   /** The files of the loaded model, and of the last look. */
   #ownFiles: string;
   #seenFiles: string;
+  /** Failed attempts to open the files of the last look, and the looks until the next attempt. */
+  #failures = 0;
+  #pause = 0;
   #wholes = 0;
-  readonly #closing: Promise<void>[] = [];
+  readonly #onError: (error: unknown) => void;
+  /** Replaced models that are being closed. */
+  readonly #closing = new Set<Promise<void>>();
+  #reloading: Promise<boolean> | null = null;
+  #isClosed = false;
 
-  private constructor(source: ModelSource, opened: OpenedModel, files: string, queue: QueueOptions) {
+  private constructor(source: ModelSource, opened: OpenedModel, files: string, options: ServedModelOptions) {
+    const { onError = () => {}, ...queue } = options;
     this.name = source.name;
     this.#source = source;
+    this.#onError = onError;
     this.#queue = new RequestQueue(queue);
     this.#loaded = newLoaded(opened, 1);
     this.#ownFiles = files;
     this.#seenFiles = files;
   }
 
-  static async open(source: ModelSource, queue: QueueOptions = {}): Promise<ServedModel> {
+  static async open(source: ModelSource, options: ServedModelOptions = {}): Promise<ServedModel> {
     // Before opening: a change while it opens is then seen later.
     const files = await fingerprint(source.path);
-    return new ServedModel(source, await source.open(), files, queue);
+    return new ServedModel(source, await source.open(), files, options);
   }
 
   get predictor(): Predictor {
@@ -163,28 +180,56 @@ export class ServedModel {
 
   /**
    * Opens the model again if its files changed and then stayed the same for one look, so that one which is being written is
-   * left alone. Returns whether it did. The state of an event stream is newer than its run, so that is never replaced.
+   * left alone. Returns whether it did. An attempt that fails is repeated after a pause of 1, 2, 4, … and at most 64
+   * looks, and earlier if the files change. The state of an event stream is newer than its run, so that is never replaced.
    */
-  async reloadIfChanged(): Promise<boolean> {
-    if (this.predictor.kind === 'events') return false;
+  reloadIfChanged(): Promise<boolean> {
+    if (this.#isClosed || this.predictor.kind === 'events') return Promise.resolve(false);
+    this.#reloading ??= this.#reload().finally(() => {
+      this.#reloading = null;
+    });
+    return this.#reloading;
+  }
+
+  async #reload(): Promise<boolean> {
     const files = await fingerprint(this.#source.path);
     const isSettled = files === this.#seenFiles;
     this.#seenFiles = files;
-    if (files === this.#ownFiles || files === '' || !isSettled) return false;
+    if (!isSettled) this.#failures = this.#pause = 0;
+    if (files === this.#ownFiles || files === '' || !isSettled || this.#pause-- > 0) return false;
+    const opened = await this.#source.open().catch((error: unknown) => {
+      this.#pause = Math.min(2 ** this.#failures++, mostPause);
+      throw error;
+    });
     this.#ownFiles = files;
-    const next = newLoaded(await this.#source.open(), this.#loaded.number + 1);
+    this.#failures = this.#pause = 0;
     const previous = this.#loaded;
+    const next = newLoaded(opened, previous.number + 1);
+    if (this.#isClosed) {
+      await next.predictor.close();
+      return false;
+    }
     this.#loaded = next;
     previous.isRetired = true;
     this.#closeUnused(previous);
     return true;
   }
 
+  /** Closes a replaced model that has no requests. A failure is reported: no caller waits for it. */
   #closeUnused(loaded: Loaded): void {
-    if (loaded.isRetired && loaded.users === 0) this.#closing.push(loaded.predictor.close());
+    if (!loaded.isRetired || loaded.users > 0) return;
+    const closing = loaded.predictor
+      .close()
+      .catch(this.#onError)
+      .finally(() => this.#closing.delete(closing));
+    this.#closing.add(closing);
   }
 
+  /** Closes the model, also one that is being opened. */
   async close(): Promise<void> {
+    this.#isClosed = true;
+    // The caller of `reloadIfChanged` gets the error.
+    await this.#reloading?.catch(() => {});
     await runAll([
       () => Promise.all(this.#closing),
       async () => this.stream?.close(),

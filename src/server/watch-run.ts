@@ -1,26 +1,37 @@
-/** Looks whether a run has a newer model, by times and sizes of files. */
+/** Looks whether a run or a packed model has changed, by times and sizes of files. */
+import type { Stats } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Returns a text that changes when the model of a run or a checkpoint does; empty while a run is being trained. */
+/**
+ * Returns a text that changes when the model of a run, a checkpoint or a packed file does; empty while a run is being
+ * trained, and while there is no file.
+ */
 export async function fingerprint(path: string): Promise<string> {
+  const found = await statOf(path);
+  if (found?.isFile() === true) return mark(found);
   // fitLinks and its siblings put the run one level below.
   const [model, inner] = await Promise.all([
-    mark(path, 'model.safetensors'),
-    mark(path, 'run/model.safetensors'),
+    statOf(path, 'model.safetensors'),
+    statOf(path, 'run/model.safetensors'),
   ]);
   const folder = model === null && inner !== null ? join(path, 'run') : path;
-  const [config, done] = await Promise.all([mark(folder, 'full_config.yaml'), mark(folder, 'done.json')]);
+  const [config, done] = await Promise.all([statOf(folder, 'full_config.yaml'), statOf(folder, 'done.json')]);
   const isUnfinished = config !== null && done === null;
-  return isUnfinished ? '' : [model ?? inner, done].filter((part) => part !== null).join(' ');
+  if (isUnfinished) return '';
+  return [model ?? inner, done]
+    .filter((one) => one !== null)
+    .map(mark)
+    .join(' ');
 }
 
-async function mark(folder: string, name: string): Promise<string | null> {
+const mark = ({ ino, mtimeMs, size }: Stats): string => `${ino} ${mtimeMs} ${size}`;
+
+/** Returns null for a file that is missing or is being replaced; the next look finds it. */
+async function statOf(...path: readonly string[]): Promise<Stats | null> {
   try {
-    const { ino, mtimeMs, size } = await stat(join(folder, name));
-    return `${ino} ${mtimeMs} ${size}`;
+    return await stat(join(...path));
   } catch {
-    // It is missing or is being replaced; the next look finds it.
     return null;
   }
 }
