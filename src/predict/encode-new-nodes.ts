@@ -65,24 +65,72 @@ export async function encodeNewNodes(run: OpenedGraphRun, added: NewNodeColumns)
   return { rows, width };
 }
 
-/** Returns the graph with the new nodes and edges; features are in memory. */
+/** Training edges of runs that have encoded new nodes. */
+const trainingEdges = new WeakMap<OpenedGraphRun, Promise<Int32Array>>();
+
+function edgesOf(run: OpenedGraphRun): Promise<Int32Array> {
+  const known = trainingEdges.get(run);
+  if (known !== undefined) return known;
+  const edges = run.dataset.readEdges('train');
+  trainingEdges.set(run, edges);
+  // A file that could not be read is read again by the next call.
+  edges.catch(() => trainingEdges.delete(run));
+  return edges;
+}
+
+/** Returns the graph with the new nodes and edges. */
 async function extendGraph(
-  { storage, dataset }: OpenedGraphRun,
+  run: OpenedGraphRun,
   { names, features, edges }: NewNodeColumns,
 ): Promise<GraphStorage> {
-  const { numNodes, features: known } = storage;
-  const width = known?.width ?? 0;
-  const all = new Float32Array((numNodes + names.length) * width);
-  if (known !== null) all.set(await known.range(0, numNodes));
-  all.set(features, numNodes * width);
-  const trained = await dataset.readEdges('train');
+  const { storage, dataset } = run;
+  const numNodes = storage.numNodes + names.length;
+  const known =
+    storage.features ?? new MemoryStore(new Float32Array(0), { rows: storage.numNodes, width: 0 });
+  const trained = await edgesOf(run);
   const rows = new Int32Array(trained.length + edges.length);
   rows.set(trained);
   rows.set(edges, trained.length);
   return new GraphStorage({
-    numNodes: numNodes + names.length,
+    numNodes,
     numRelations: storage.numRelations,
     edges: { train: new MemoryEdges(rows, dataset.numColumns) },
-    features: new MemoryStore(all, { rows: numNodes + names.length, width }),
+    features: new ExtendedRows(known, features, names.length),
   });
+}
+
+/** Rows of a table, followed by rows in memory. The table is not copied: a request reads few of its rows. */
+class ExtendedRows implements RowReader<Float32Array> {
+  readonly dtype = 'f32';
+  readonly rows: number;
+  readonly width: number;
+  readonly #known: RowReader<Float32Array>;
+  readonly #added: Float32Array;
+
+  constructor(known: RowReader<Float32Array>, added: Float32Array, numAdded: number) {
+    this.rows = known.rows + numAdded;
+    this.width = known.width;
+    this.#known = known;
+    this.#added = added;
+  }
+
+  async gather(ids: Int32Array, out = new Float32Array(ids.length * this.width)): Promise<Float32Array> {
+    const { width } = this;
+    const first = this.#known.rows;
+    const known = await this.#known.gather(ids.filter((id) => id < first));
+    let at = 0;
+    for (const [i, id] of ids.entries()) {
+      const [from, row] = id < first ? [known, at++] : [this.#added, id - first];
+      out.set(from.subarray(row * width, (row + 1) * width), i * width);
+    }
+    return out;
+  }
+
+  range(start: number, count: number): Promise<Float32Array> {
+    return this.gather(Int32Array.from({ length: count }, (_, i) => start + i));
+  }
+
+  prefetch(ids: Int32Array): Promise<void> {
+    return this.#known.prefetch(ids.filter((id) => id < this.#known.rows));
+  }
 }

@@ -1,7 +1,9 @@
 /** Nodes that a model was not trained with: classified and linked from their features and edges. */
 import { fitNodes, type NodePredictor, openModel, type Predictor } from 'skein/predict';
+import { openRun } from 'skein/train';
 import { Random } from 'skein/util';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { encodeNewNodes } from '#internal/predict/encode-new-nodes.js';
 import { run, scratch, tinyConfig, writeDataset } from './tiny.js';
 
 const folder = scratch();
@@ -143,8 +145,9 @@ describe('score', () => {
       training: { num_epochs: 30, batch_size: 50 },
     });
   let model: Predictor;
+  let directory: string;
   beforeAll(async () => {
-    const { directory } = await run(configOf({ type: 'FEATURE', output_dim: width }));
+    ({ directory } = await run(configOf({ type: 'FEATURE', output_dim: width })));
     model = await openModel(directory);
   });
   afterAll(() => model.close());
@@ -182,6 +185,22 @@ describe('score', () => {
     expect(await model.score({ head: 'twin', tail: 2 }, { newNodes, unit: 'probability' })).toBeGreaterThan(
       0.5,
     );
+  });
+
+  it('reads the edges once per run, and of the features only the rows that it needs', async () => {
+    const opened = await openRun(directory, { over: 'graph' });
+    const { features } = opened.storage;
+    if (features === null) throw new Error('no features');
+    const edges = vi.spyOn(opened.dataset, 'readEdges');
+    const [gather, range] = [vi.spyOn(features, 'gather'), vi.spyOn(features, 'range')];
+    const added = { features: values.slice(0, width), edges: Int32Array.from([numNodes, 0, 4]) };
+    const first = await encodeNewNodes(opened, { ...added, names: ['x'] });
+    const second = await encodeNewNodes(opened, { ...added, names: ['y'] });
+    expect(second.rows).toEqual(first.rows);
+    expect(edges).toHaveBeenCalledTimes(1);
+    expect(range).not.toHaveBeenCalled();
+    expect(gather.mock.calls.map(([ids]) => [...ids])).toEqual([[4], [4]]);
+    await opened.close();
   });
 
   it('needs features, and an encoder that computes rows from them', async () => {
