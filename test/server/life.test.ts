@@ -73,7 +73,7 @@ test('a server looks by itself, and keeps its model while a run is trained or da
   expect(failures.length).toBeGreaterThanOrEqual(2);
   expect((await ask('/rank', question)).status).toBe(200);
   expect((await ask('/metrics')).body).toMatch(/skein_model_reloads_total\{model="fake"\} 1/);
-  // An obstacle that goes away is no reason to keep an old model.
+  // It is opened as soon as it can be.
   isDamaged = false;
   for (let i = 0; i < 200 && reloads.length === 1; i++) await wait(20);
   expect(reloads[1]).toEqual({ model: 'fake', version: 3 });
