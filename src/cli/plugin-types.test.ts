@@ -173,7 +173,12 @@ describe.each<[Kind, string, string]>([
     const model = await openModel(directory, { plugins: [module] });
     expect((await model.rank([{ head: 'n1', relation: 'r1' }], { k: 3 }))[0]).toHaveLength(3);
     await model.close();
+    // A packed model has no path of this machine.
+    const packed = at(`${name}.tgz`);
+    expect(await run(['pack', directory, '-o', packed, '--plugin', module])).toBe(0);
+    await (await openModel(packed, { plugins: [module] })).close();
     await forget(module);
+    await expect(openModel(packed)).rejects.toThrow(`expected --plugin ${name}.mjs (sha256 `);
   });
 
   test('another file under the same name is rejected', async () => {

@@ -31,13 +31,13 @@ function fakeRun(name: string): { path: string; train(): void } {
 
 test('a newer model is taken over; requests keep the one they began with', async () => {
   const { path, train } = fakeRun('reloaded');
-  const model = fakeModel({ path, delay: 150 });
+  const model = fakeModel({ path, delay: 500 });
   const reloads: unknown[] = [];
   const { ask, models } = await startModels({ models: [model], onReload: (reload) => reloads.push(reload) });
   const [served] = models;
   expect(await served.reloadIfChanged()).toBe(false);
   const running = ask('/rank', question);
-  await wait(50);
+  while (model.calls.length === 0) await wait(5);
   train();
   // The first look only notes the change, which may still continue.
   expect(await served.reloadIfChanged()).toBe(false);
