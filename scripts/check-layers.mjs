@@ -12,11 +12,25 @@ import { root } from './steps.mjs';
 
 /** Folders of src/ in order: each may import from those before it. */
 const layers = [
-  ...['util', 'native', 'tensor', 'nn', 'graph', 'storage', 'sample', 'gnn', 'temporal', 'data', 'interop'],
+  ...[
+    'util',
+    'plot',
+    'native',
+    'tensor',
+    'nn',
+    'graph',
+    'storage',
+    'sample',
+    'gnn',
+    'temporal',
+    'data',
+    'interop',
+  ],
   ...['gpu', 'dist', 'train', 'predict', 'server', 'cli', 'compat'],
 ];
 const browserFolders = new Set([
   'util',
+  'plot',
   'tensor',
   'nn',
   'graph',

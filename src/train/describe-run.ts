@@ -1,5 +1,4 @@
 /** Describes a run directory without opening its table or dataset: task, progress, checkpoints, last metrics. */
-import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TableManifest } from '../storage/table-manifest.js';
 import type { TemporalConfig } from '../temporal/index.js';
@@ -9,6 +8,7 @@ import { missingPlugins } from './config/plugin-record.js';
 import { plannedEpochs } from './config/schedule.js';
 import type { LayerConfig } from './config/types.js';
 import { isEventConfig, loadRunConfig, type RunConfig } from './load-run-config.js';
+import { type MetricsRecord, metricsOf, readCompleteRecords } from './run/metrics-file.js';
 import { readOutcomeFile } from './run/outcome-file.js';
 import type { MetricValues } from './run/reporter.js';
 import { RunDirectory } from './run/run-directory.js';
@@ -48,7 +48,7 @@ export async function describeRun(directory: string): Promise<RunDescription> {
     null,
   );
   const saved = records.find(({ name }) => name === '')?.record.position.epoch ?? Number.POSITIVE_INFINITY;
-  const lines = [...readMetricsFile(join(directory, 'metrics.jsonl'))];
+  const lines = [...readCompleteRecords(join(directory, 'metrics.jsonl'))];
   return {
     kind: 'run',
     directory,
@@ -123,22 +123,8 @@ function generalModelLine({ sampling, memory, gnn }: TemporalConfig): string {
   return parts.join(' → ');
 }
 
-const notMetrics = new Set(['epoch', 'tested_epoch', 'seconds', 'items']);
-
-type MetricsLine = Readonly<Record<string, unknown>>;
-
-function* readMetricsFile(path: string): Generator<MetricsLine> {
-  for (const line of existsSync(path) ? readFileSync(path, 'utf8').split('\n') : []) {
-    try {
-      yield JSON.parse(line);
-    } catch {
-      // A run that is being written, or was killed, may end in half a line.
-    }
-  }
-}
-
 /** Returns the last metrics of every split; those of the validation split up to the epoch of the saved model. */
-function splitMetrics(lines: readonly MetricsLine[], saved: number): Record<string, MetricValues> {
+function splitMetrics(lines: readonly MetricsRecord[], saved: number): Record<string, MetricValues> {
   const found: Record<string, MetricValues> = {};
   for (const line of lines) {
     const { event, set, epoch } = line;
@@ -148,7 +134,7 @@ function splitMetrics(lines: readonly MetricsLine[], saved: number): Record<stri
   return found;
 }
 
-function lastBaselines(lines: readonly MetricsLine[]): Baseline[] {
+function lastBaselines(lines: readonly MetricsRecord[]): Baseline[] {
   const found = new Map<string, Baseline>();
   for (const line of lines) {
     const { event, baseline: name, items } = line;
@@ -158,27 +144,17 @@ function lastBaselines(lines: readonly MetricsLine[]): Baseline[] {
   return [...found.values()];
 }
 
-function metricsOf(line: MetricsLine): MetricValues {
-  return Object.fromEntries(
-    Object.entries(line).flatMap(([name, value]) =>
-      typeof value === 'number' && !notMetrics.has(name) ? [[name, value]] : [],
-    ),
-  );
-}
-
 /** Adds the name of the metric: that of the outcome, before the end the one that has the best value in the best epoch. */
 function describeBest(
   best: RunRecord['best'],
   directory: string,
-  lines: readonly MetricsLine[],
+  lines: readonly MetricsRecord[],
 ): RunDescription['best'] {
   if (best === null) return null;
   const { metric: known } = (readOutcomeFile(directory)?.['best'] ?? {}) as { readonly metric?: string };
   const line = lines.find(
     ({ event, set, epoch }) => event === 'eval' && set === 'validation' && epoch === best.epoch,
   );
-  const equal = Object.entries(line ?? {}).find(
-    ([name, value]) => value === best.value && !notMetrics.has(name),
-  );
+  const equal = Object.entries(metricsOf(line ?? {})).find(([, value]) => value === best.value);
   return { ...best, metric: known ?? equal?.[0] ?? null };
 }

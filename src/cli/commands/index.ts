@@ -1,6 +1,7 @@
 /** All commands, in the order of the help. A command file only declares its options; its work is imported when it runs. */
 import type { Command } from 'commander';
 import { register as build } from './build.js';
+import { register as compare } from './compare.js';
 import { register as config } from './config.js';
 import { register as doctor } from './doctor.js';
 import { register as evaluate } from './eval.js';
@@ -10,6 +11,7 @@ import { register as mcp } from './mcp.js';
 import { register as newProject } from './new.js';
 import { register as pack } from './pack.js';
 import { register as partition } from './partition.js';
+import { register as plot } from './plot.js';
 import { register as predict } from './predict.js';
 import { register as preprocess } from './preprocess.js';
 import { register as query } from './query.js';
@@ -32,6 +34,8 @@ export const commands: readonly ((program: Command) => void)[] = [
   predict,
   query,
   recommend,
+  compare,
+  plot,
   exportTables,
   pack,
   serve,

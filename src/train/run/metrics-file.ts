@@ -5,6 +5,30 @@ import { FormatError } from '../../util/errors.js';
 /** A line of metrics.jsonl. */
 export type MetricsRecord = Readonly<Record<string, unknown>>;
 
+/** Fields of metric lines that are not metrics. */
+const notMetrics = new Set(['epoch', 'tested_epoch', 'seconds', 'items']);
+
+/** Returns the metrics of a line. */
+export function metricsOf(line: MetricsRecord): Record<string, number> {
+  return Object.fromEntries(
+    Object.entries(line).flatMap(([name, value]) =>
+      typeof value === 'number' && !notMetrics.has(name) ? [[name, value]] : [],
+    ),
+  );
+}
+
+/** Reads the complete lines of a file that may still be written, or whose writer was killed; none if there is no file. */
+export function* readCompleteRecords(path: string): Generator<MetricsRecord> {
+  for (const line of existsSync(path) ? readFileSync(path, 'utf8').split('\n') : []) {
+    try {
+      const value: unknown = JSON.parse(line);
+      if (typeof value === 'object' && value !== null) yield value as MetricsRecord;
+    } catch {
+      // The last line may be half written.
+    }
+  }
+}
+
 /** Reads all lines; an error names a damaged one. */
 export function readRecords(path: string): MetricsRecord[] {
   return readFileSync(path, 'utf8')

@@ -2,6 +2,7 @@
  * Prints the results of a run and records them: lines on the terminal and in log.txt, records in metrics.jsonl, events
  * for programs.
  */
+import { sparkline } from '../../plot/index.js';
 import { type FitEpoch, type FitResult, isLower } from '../fit.js';
 import type { Baseline, HeldOut, Metrics, Task } from '../task.js';
 import type { Output } from './output.js';
@@ -111,6 +112,14 @@ export class RunReport {
       const note = baselineNote({ name, ...rest }, unit);
       this.say(`${'baseline'.padEnd(10)}  ${this.#cells(metrics)}  ${note}`);
     }
+  }
+
+  /** Shows the course of the loss on a terminal. */
+  course(): void {
+    if (!this.#output.isTerminal || this.#losses.length < 3) return;
+    const [first, last] = [this.#losses[0], this.#losses[this.#losses.length - 1]];
+    this.flush();
+    this.#output.text(`loss        ${first.toFixed(4)} ${sparkline(this.#losses)} ${last.toFixed(4)}`);
   }
 
   /** Prints what might improve the result. */

@@ -240,6 +240,7 @@ export class RunSession {
     const split = isEmpty(test) ? 'validation' : 'test';
     const baselines = (await this.#timings.timeAsync('evaluate', async () => task.baselines?.(split))) ?? [];
     this.#report.baselines(split, baselines, task.items);
+    this.#report.course();
     this.#report.advice(task, result, isEmpty(test) ? validation : test, baselines);
     return { test, baselines };
   }

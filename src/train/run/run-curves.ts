@@ -1,0 +1,39 @@
+/** The course of a run, read from metrics.jsonl: losses, evaluations and times by epoch. */
+import { join } from 'node:path';
+import { metricsOf, readCompleteRecords } from './metrics-file.js';
+
+export interface RunCurves {
+  readonly epochs: readonly EpochPoint[];
+  readonly evaluations: readonly EvaluationPoint[];
+}
+
+export interface EpochPoint {
+  readonly epoch: number;
+  readonly loss: number;
+  readonly seconds: number;
+}
+
+export interface EvaluationPoint {
+  readonly set: string;
+  readonly epoch: number;
+  readonly metrics: Readonly<Record<string, number>>;
+}
+
+/** Reads the curves of a run. Epochs that a resumed run trained again count once, as they were trained last. */
+export function readCurves(directory: string): RunCurves {
+  let epochs: EpochPoint[] = [];
+  let evaluations: EvaluationPoint[] = [];
+  for (const line of readCompleteRecords(join(directory, 'metrics.jsonl'))) {
+    const { event, set, epoch, loss, seconds } = line;
+    if (typeof epoch !== 'number') continue;
+    if (event === 'epoch') {
+      epochs = epochs.filter((one) => one.epoch < epoch);
+      evaluations = evaluations.filter((one) => one.set !== 'validation' || one.epoch < epoch);
+      epochs.push({ epoch, loss: numberOf(loss), seconds: numberOf(seconds) });
+    } else if (event === 'eval' && typeof set === 'string')
+      evaluations.push({ set, epoch, metrics: metricsOf(line) });
+  }
+  return { epochs, evaluations };
+}
+
+const numberOf = (value: unknown): number => (typeof value === 'number' ? value : Number.NaN);
