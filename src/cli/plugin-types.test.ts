@@ -30,12 +30,12 @@ const modules = {
     registerDecoder({ name: '$', operator: new Twice(), comparator: 'COSINE' });`,
   layer: `class Mean extends nn.Module {
       constructor(into, out, random, scale) { super(); this.lin = new nn.Linear(into, out, { bias: false, random }); this.scale = scale; }
-      forward(graph, x) { return tensor.mul(this.lin.forward(graph.aggregate(x, 'mean')), this.scale); }
+      forward(graph, x) { return tensor.mul(this.lin.forward(graph.aggregate(x, { reduce: 'mean' })), this.scale); }
     }
     registerConvLayer({
       name: '$',
       settings: { scale: settings.number(1, 'factor of the output') },
-      make: ({ scale }, { into, out, random }) => new Mean(into, out, random, scale),
+      make: ({ scale }, { inFeatures, outFeatures, random }) => new Mean(inFeatures, outFeatures, random, scale),
       run: (layer, block, x) => layer.forward(block, x),
     });`,
   loss: `class Squares extends gnn.LossFunction {

@@ -53,6 +53,18 @@ test('types of a plugin are trained and evaluated by the commands of the page', 
   expect(losses(trained)[0]).not.toBe(losses(without)[0]);
 });
 
+test('a layer of a plugin is trained by the command of the page', () => {
+  const losses = (scale: number) =>
+    skein(
+      ...shown('train layers.yaml'),
+      ...[`--model.encoder.layers[1][0].options.scale=${scale}`, `--storage.model_dir=runs/scale-${scale}`],
+      '--model.random_seed=1',
+    ).flatMap(({ event, loss }) => (event === 'epoch' ? [loss as number] : []));
+  const [half, whole] = [losses(0.5), losses(1)];
+  expect(half).toHaveLength(5);
+  expect(half).not.toEqual(whole);
+});
+
 test('a custom task is fitted', async () => {
   const log = vi.spyOn(console, 'log').mockImplementation(() => undefined);
   await import(join(folder, 'points.ts'));

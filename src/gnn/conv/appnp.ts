@@ -100,11 +100,11 @@ export const appnpType = convType({
     step_dropout: fraction(0, 'dropout before each step', { ours: true }),
   },
   hops: ({ steps }) => steps,
-  check: (_options, out, into) =>
-    out === into
+  check: (_options, outFeatures, inFeatures) =>
+    outFeatures === inFeatures
       ? null
       : {
-          expected: `its input_dim ${into}`,
+          expected: `its input_dim ${inFeatures}`,
           advice: 'APPNP has no parameters; change the width in a stage of type DENSE before it.',
         },
   make: ({ steps, alpha, step_dropout: dropout }) => new APPNP({ steps, alpha, dropout }),

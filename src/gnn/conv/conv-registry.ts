@@ -24,8 +24,8 @@ export function getConvType(name: string): ConvType {
  *
  * @returns a function that removes it.
  * @example
- * registerConvLayer({ name: 'MINE', settings: {}, make: (_, { into, out }) => new MyConv(into, out), run: (conv, graph,
- * x) => conv.forward(graph, x) });
+ * registerConvLayer({ name: 'MINE', settings: {}, make: (_, { inFeatures, outFeatures }) => new MyConv(inFeatures,
+ * outFeatures), run: (conv, graph, x) => conv.forward(graph, x) });
  */
 export function registerConvLayer<S extends Settings, L extends Module>(
   record: ConvType<string, S, L>,

@@ -18,8 +18,11 @@ import {
 
 /** The widths and edges that a layer of an encoder is created for. The encoder adds the bias, so the layer has none. */
 export interface ConvContext {
-  readonly into: number;
-  readonly out: number;
+  /** Columns of the layer's input. */
+  readonly inFeatures: number;
+  /** Columns of its output. */
+  readonly outFeatures: number;
+  /** Draws the initial parameters. */
   readonly random: Random;
   /** 0 if edges have no relation. */
   readonly numRelations: number;
@@ -37,8 +40,8 @@ export interface ConvProblem {
 
 export interface ConvType<N extends string = string, S extends Settings = Settings, L extends Module = Module>
   extends ConfigType<N, S> {
-  /** Checks that the options fit an output of `out` columns and an input of `into`. */
-  readonly check?: (options: ValuesOf<S>, out: number, into: number) => ConvProblem | null;
+  /** Checks that the options fit the columns of the output and the input. */
+  readonly check?: (options: ValuesOf<S>, outFeatures: number, inFeatures: number) => ConvProblem | null;
   /** Whether it weighs edges by the weights of its graph. */
   readonly weighsEdges?: boolean;
   /** Number of hops of the layer, each with a separate block and sampler (default 1). */

@@ -157,8 +157,8 @@ export const gatType = convType({
     attention_dropout: attentionDropout,
   },
   check: checkHeads,
-  make: (options, { into, out, random }) =>
-    new GATConv(into, headWidth(options, out), {
+  make: (options, { inFeatures, outFeatures, random }) =>
+    new GATConv(inFeatures, headWidth(options, outFeatures), {
       ...{ random, bias: false },
       heads: options.num_heads,
       concat: !options.average_heads,

@@ -142,8 +142,8 @@ export const gatv2Type = convType({
     share_weights: flag(false, 'one matrix for both ends of an edge', { ours: true }),
   },
   check: checkHeads,
-  make: (options, { into, out, random }) =>
-    new GATv2Conv(into, headWidth(options, out), {
+  make: (options, { inFeatures, outFeatures, random }) =>
+    new GATv2Conv(inFeatures, headWidth(options, outFeatures), {
       ...{ random, bias: false },
       heads: options.num_heads,
       concat: !options.average_heads,

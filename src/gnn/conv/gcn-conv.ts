@@ -60,6 +60,7 @@ export const gcnType = convType({
   name: 'GCN',
   weighsEdges: true,
   settings: {},
-  make: (_, { into, out, random }) => new GCNConv(into, out, { random, bias: false }),
+  make: (_, { inFeatures, outFeatures, random }) =>
+    new GCNConv(inFeatures, outFeatures, { random, bias: false }),
   run: (layer, block, x) => layer.forward(block, x),
 });

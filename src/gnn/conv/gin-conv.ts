@@ -70,9 +70,12 @@ export const ginType = convType({
     eps: number(0, "the node's own row is weighted by 1 + eps", { ours: true }),
     train_eps: flag(false, 'learn eps', { ours: true }),
   },
-  make: ({ hidden_dim: hidden, eps, train_eps: trainEps }, { into, out, random }) =>
-    new GINConv(new MLP([into, hidden === 0 ? out : hidden, out], { activation: 'relu', random }), {
-      ...{ eps, trainEps },
-    }),
+  make: ({ hidden_dim: hidden, eps, train_eps: trainEps }, { inFeatures, outFeatures, random }) =>
+    new GINConv(
+      new MLP([inFeatures, hidden === 0 ? outFeatures : hidden, outFeatures], { activation: 'relu', random }),
+      {
+        ...{ eps, trainEps },
+      },
+    ),
   run: (layer, block, x) => layer.forward(block, x),
 });

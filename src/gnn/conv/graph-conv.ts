@@ -91,8 +91,8 @@ export const graphConvType = convType({
   settings: {
     reduce: choice(['SUM', 'MEAN', 'MAX'], 'SUM', 'aggregation over the neighbours', { ours: true }),
   },
-  make: ({ reduce }, { into, out, random }) =>
-    new GraphConv(into, out, {
+  make: ({ reduce }, { inFeatures, outFeatures, random }) =>
+    new GraphConv(inFeatures, outFeatures, {
       ...{ random, bias: false },
       reduce: reduce.toLowerCase() as 'sum' | 'mean' | 'max',
     }),

@@ -58,11 +58,11 @@ export const lightGcnType = convType({
   weighsEdges: true,
   settings: { hops: integer(1, 2, 'hops of propagation, each with a separate sampler', { ours: true }) },
   hops: ({ hops }) => hops,
-  check: (_options, out, into) =>
-    out === into
+  check: (_options, outFeatures, inFeatures) =>
+    outFeatures === inFeatures
       ? null
       : {
-          expected: `its input_dim ${into}`,
+          expected: `its input_dim ${inFeatures}`,
           advice: 'LIGHT_GCN has no parameters; change the width in a stage of type DENSE before it.',
         },
   make: ({ hops }) => new LightGCN({ hops }),

@@ -238,11 +238,11 @@ export const rgcnType = convType({
   settings: {
     num_bases: integer(0, 0, 'matrices shared by the relations; 0: one each', { ours: true }),
   },
-  make: ({ num_bases: bases }, { into, out, random, numRelations, incoming, outgoing }) => {
+  make: ({ num_bases: bases }, { inFeatures, outFeatures, random, numRelations, incoming, outgoing }) => {
     // Edges in reverse direction are separate relations.
     const directions = (incoming ? 1 : 0) + (outgoing ? 1 : 0);
     const relations = Math.max(1, numRelations) * (outgoing ? 2 : Math.max(1, directions));
-    return new RGCNConv(into, out, {
+    return new RGCNConv(inFeatures, outFeatures, {
       ...{ random, bias: false, relations },
       ...(bases > 0 ? { bases } : {}),
     });

@@ -159,8 +159,8 @@ export const sageType = convType({
       'GCN: one weight for neighbours and self together; MEAN: one weight each; MAX and POOL (ours): the largest of the neighbours, unchanged or after a linear layer',
     ),
   },
-  make: ({ aggregator }, { into, out, random }) =>
-    new SAGEConv(into, out, {
+  make: ({ aggregator }, { inFeatures, outFeatures, random }) =>
+    new SAGEConv(inFeatures, outFeatures, {
       ...{ random, bias: false },
       aggregator: aggregator.toLowerCase() as SAGEAggregator,
     }),

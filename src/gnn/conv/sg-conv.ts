@@ -75,6 +75,7 @@ export const sgcType = convType({
   weighsEdges: true,
   settings: { hops: integer(1, 2, 'hops of propagation, each with a separate sampler', { ours: true }) },
   hops: ({ hops }) => hops,
-  make: ({ hops }, { into, out, random }) => new SGConv(into, out, { random, hops, bias: false }),
+  make: ({ hops }, { inFeatures, outFeatures, random }) =>
+    new SGConv(inFeatures, outFeatures, { random, hops, bias: false }),
   run: (layer, _block, x, _relations, blocks) => layer.forward(blocks, x),
 });

@@ -152,8 +152,8 @@ export const transformerType = convType({
     beta: flag(false, 'a learnt gate between the node itself and its neighbours', { ours: true }),
   },
   check: checkHeads,
-  make: (options, { into, out, random }) =>
-    new TransformerConv(into, headWidth(options, out), {
+  make: (options, { inFeatures, outFeatures, random }) =>
+    new TransformerConv(inFeatures, headWidth(options, outFeatures), {
       ...{ random, bias: false },
       heads: options.num_heads,
       concat: !options.average_heads,

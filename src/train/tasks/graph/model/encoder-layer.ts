@@ -179,8 +179,8 @@ export class GnnLayer extends EncoderLayer {
   constructor(config: LayerConfig & { readonly type: 'GNN' }, context: LayerContext) {
     super(config, context.random);
     this.#record = getConvType(config.options.type);
-    const { input_dim: into, output_dim: out } = config;
-    this.conv = this.#record.make(config.options as never, { ...context, into, out });
+    const { input_dim: inFeatures, output_dim: outFeatures } = config;
+    this.conv = this.#record.make(config.options as never, { ...context, inFeatures, outFeatures });
     // Vectors, such as an ε or the biases inside a perceptron, keep the start values of their layer.
     for (const weight of this.conv.parameters())
       if (weight.rank >= 2) unscoped(() => fillTensor(weight, config.init, context.random));
