@@ -89,5 +89,21 @@ it('a run takes columns by their names', async () => {
 it('config rejects a file of edges without times', async () => {
   writeFileSync(at('facts.tsv'), 'ann\tknows\tbob\nbob\tknows\teve\n');
   expect(await run(['config', at('facts.tsv')])).toBe(2);
-  expect(printed.err).toMatch(/facts\.tsv: expected a number or .* for the time .* preprocess --edges/);
+  const untimed = /facts\.tsv: expected a number or .* for the time .* preprocess --edges/;
+  expect(printed.err).toMatch(untimed);
+  printed.clear();
+  expect(await run(['info', at('facts.tsv')])).toBe(2);
+  expect(printed.err).toMatch(untimed);
+  writeFileSync(at('pairs.csv'), 'head,tail\nann,bob\nbob,eve\n');
+  writeFileSync(at('facts.csv'), 'head,relation,tail\nann,knows,bob\nbob,knows,eve\n');
+  for (const [name, what] of [
+    ['pairs.csv', 'at least the columns source, destination and time'],
+    ['facts.csv', 'a column for time'],
+  ]) {
+    printed.clear();
+    expect(await run(['info', at(name)])).toBe(2);
+    expect(printed.err).toMatch(
+      new RegExp(`${name}:1: expected ${what} .*Edges without times .* preprocess --edges .*${name} `),
+    );
+  }
 });

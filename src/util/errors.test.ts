@@ -15,6 +15,9 @@ it.each<[unknown, string]>([
   [new DataView(new ArrayBuffer(3)), 'DataView(3)'],
   [new Float32Array(2), 'Float32Array(2)'],
   [1n, '1'],
+  ['x'.repeat(200), `"${'x'.repeat(200)}"`],
+  ['x'.repeat(11_500), `"${'x'.repeat(200)}…" (11,500 characters)`],
+  [['x'.repeat(201)], `[${'x'.repeat(200)}…]`],
 ])('describes %o', (value, text) => {
   expect(describe(value)).toBe(text);
 });

@@ -80,9 +80,19 @@ export function expected(where: string, what: string, name: string, got: unknown
   return `${where}: expected ${what} for ${name}, got ${describe(got)}.${advice === '' ? '' : ` ${advice}`}`;
 }
 
+/** Longer texts in messages are cut. */
+const mostCharacters = 200;
+
+function shorten(text: string): string {
+  return text.length > mostCharacters ? `${text.slice(0, mostCharacters)}…` : text;
+}
+
 /** Renders a value in short for an error message. */
 export function describe(value: unknown): string {
-  if (typeof value === 'string') return JSON.stringify(value);
+  if (typeof value === 'string') {
+    const rest = value.length > mostCharacters ? ` (${value.length.toLocaleString('en')} characters)` : '';
+    return JSON.stringify(shorten(value)) + rest;
+  }
   if (typeof value === 'function') return `function ${value.name || '(anonymous)'}`;
   if (Array.isArray(value)) {
     const items = value.slice(0, 8).map(describeItem).join(', ');
@@ -101,7 +111,7 @@ export function describe(value: unknown): string {
  * String().
  */
 function describeItem(item: unknown): string {
-  if (typeof item !== 'object' || item === null) return String(item);
+  if (typeof item !== 'object' || item === null) return shorten(String(item));
   return Array.isArray(item) ? `[… (${item.length})]` : describe(item);
 }
 

@@ -174,7 +174,10 @@ describe('readRawEdges', () => {
     ['plain\tlikes\tmissing\n', /:1: expected an entity of the graph for the destination, got "missing"/],
     ['plain\tlikes\tZoë\nZoë\thates\tplain\n', /:2: expected a relation of the graph, got "hates"/],
     ['plain\tlikes\tZoë\nZoë\tplain\n', /:2: expected 3 columns, got 2/],
-    ['plain\tZoë\n', /expected a column of edge types/],
+    [
+      'plain\tZoë\n',
+      /expected a column of edge types, .*The file has 2 columns without a header\. .*--edge-type-column/,
+    ],
     ['', /at least one edge/],
   ])('rejects %j', async (text, message) => {
     const error = await readRawEdges(await put(text), {}, { nodes: names, relations }).catch(

@@ -8,6 +8,7 @@ import { FormatError, StorageError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import { readRecords } from '../formats/delimited.js';
 import { withTableFiles } from '../formats/table-files.js';
+import type { TextLayout } from '../formats/text-layout.js';
 import type { ColumnIndices } from './edge-columns.js';
 import { edgeLayout } from './edge-input.js';
 import type { OnNote } from './graph-source.js';
@@ -74,14 +75,19 @@ class RowCollector {
   }
 
   /** Throws unless the file has types if and only if the graph has. */
-  check(indices: ColumnIndices): void {
+  check(indices: ColumnIndices, { header, width }: Pick<TextLayout, 'header' | 'width'>): void {
     if ((indices.type === null) === (this.columns === 2)) return;
     const what = this.columns === 3 ? 'a column of edge types' : 'no column of edge types';
+    const { path, columns } = this;
+    const got = indices.type === null ? 'none' : 'one';
+    const have = header === null ? `${width} columns without a header` : `the columns ${header.join(', ')}`;
+    const advice =
+      columns === 3
+        ? 'Name the column of relations with --edge-type-column (and those of nodes with --src-column and --dst-column).'
+        : 'Name the columns of nodes with --src-column and --dst-column.';
     throw new FormatError(
-      `${this.path}: expected ${what}, as in the graph, got ${indices.type === null ? 'none' : 'one'}.`,
-      {
-        path: this.path,
-      },
+      `${path}: expected ${what}, as in the graph, got ${got}. The file has ${have}. ${advice}`,
+      { path },
     );
   }
 
@@ -167,7 +173,7 @@ async function readDelimited(
   const found = await edgeLayout(path, options, onNote);
   if (found === null) return;
   const { layout, indices } = found;
-  rows.check(indices);
+  rows.check(indices, layout);
   for await (const block of readRecords(layout)) {
     for (let row = 0; row < block.rows; row++) {
       const type = indices.type === null ? null : block.text(row, indices.type);

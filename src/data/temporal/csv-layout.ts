@@ -4,6 +4,7 @@
  * features are listed.
  */
 import { expected, FormatError, ValueError } from '../../util/errors.js';
+import { invocation } from '../../util/invocation.js';
 import { type ColumnMeaning, commonNames, findByMeaning, isValue } from '../formats/column-names.js';
 import { findHeader, headerNote } from '../formats/header.js';
 import { nodeTypesOf } from '../formats/node-types.js';
@@ -41,6 +42,11 @@ const roleNames = Object.keys(meanings) as Named[];
 
 const advice =
   'Set the columns with columns: { src, dst, time, label, type, features } (--dataset.columns.src=… and so on).';
+
+/** Returns advice for a table of edges that have no time. */
+export function timelessAdvice(path: string): string {
+  return `Edges without times are not events: prepare them with "${invocation()} preprocess --edges ${path} --output-directory <dataset>" (in programs: fitLinks).`;
+}
 
 const marks: Readonly<Record<Delimiter, string>> = {
   ...{ comma: ',', tab: '\t', semicolon: ';', bar: '|', blank: ' ' },
@@ -127,10 +133,10 @@ class ColumnFinder {
     if (twice !== undefined) this.fail('different names in the header', `${JSON.stringify(twice)} twice`);
   }
 
-  fail(what: string, got: string): never {
+  fail(what: string, got: string, more = ''): never {
     const { path, head } = this;
     const line = Math.max(1, head.line);
-    throw new FormatError(`${path}:${line}: expected ${what}, got ${got}. ${advice}`, { path, line });
+    throw new FormatError(`${path}:${line}: expected ${what}, got ${got}. ${advice}${more}`, { path, line });
   }
 
   #set(role: ColumnRole, index: number): void {
@@ -170,7 +176,11 @@ class ColumnFinder {
     const index = ['src', 'dst', 'time'].indexOf(role);
     const got = JSON.stringify(this.head.text.slice(0, 80));
     if (this.hasHeader || index >= this.names.length)
-      this.fail(`a column for ${role} (${commonNames(meanings[role])})`, got);
+      this.fail(
+        `a column for ${role} (${commonNames(meanings[role])})`,
+        got,
+        role === 'time' ? ` ${timelessAdvice(this.path)}` : '',
+      );
     this.#set(role, index);
   }
 

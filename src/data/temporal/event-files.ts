@@ -14,7 +14,7 @@ import { expected, FormatError, ValueError } from '../../util/errors.js';
 import { headerRows } from '../formats/header.js';
 import { tableLayout } from '../formats/table-layout.js';
 import { readLines } from '../formats/text-lines.js';
-import { eventDelimiter, eventFields } from './csv-layout.js';
+import { eventDelimiter, eventFields, timelessAdvice } from './csv-layout.js';
 import type { ColumnRole, TableLayout } from './event-table.js';
 
 export type TemporalFormat = 'jodie' | 'tgn' | 'tgl' | 'snap' | 'tgb' | 'csv';
@@ -117,7 +117,7 @@ function detectFormat(path: string, { line, text, below }: FileHead): TemporalFo
   if (eventFields(text, delimiter).length > 2) return 'csv';
   const got = JSON.stringify(text.slice(0, 60));
   throw new FormatError(
-    `${path}:${Math.max(1, line)}: expected a line of one of the formats ${temporalFormats.join(', ')}, got ${got}. Set format (--dataset.format=…) if it is known.`,
+    `${path}:${Math.max(1, line)}: expected at least the columns source, destination and time of events (delimited text, or a file of JODIE, TGN, TGL, SNAP or TGB), got ${got}. ${timelessAdvice(path)}`,
     { path, line },
   );
 }

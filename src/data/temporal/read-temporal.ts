@@ -5,13 +5,12 @@
  */
 import { basename, dirname, resolve } from 'node:path';
 import { checkInteger, expected, FormatError, ValueError } from '../../util/errors.js';
-import { invocation } from '../../util/invocation.js';
 import { checkOptionNames } from '../../util/option-names.js';
 import { isoSeconds } from '../formats/iso-time.js';
 import { checkNodeTypes } from '../formats/node-types.js';
 import { withTableFiles } from '../formats/table-files.js';
 import { checkTableSource, formatOf, isTableQuery, type TableSource } from '../formats/table-source.js';
-import { checkColumns, csvLayout, eventFields } from './csv-layout.js';
+import { checkColumns, csvLayout, eventFields, timelessAdvice } from './csv-layout.js';
 import { type EventFile, findEventFile, headerLayout, locateEvents } from './event-files.js';
 import type { ReadTemporalOptions } from './event-input.js';
 import type { ColumnRole } from './event-table.js';
@@ -123,7 +122,7 @@ async function checkColumnsOf(path: string, options: ReadTemporalOptions): Promi
   const time = eventFields(first, delimiter)[roles.indexOf('time')] ?? '';
   if (time !== '' && (Number.isFinite(Number(time)) || Number.isFinite(isoSeconds(time)))) return;
   throw new FormatError(
-    `${file}: expected a number or an ISO 8601 date for the time of the first event, got ${JSON.stringify(time)}. Name the column with --dataset.columns.time=…; edges without times are prepared with: ${invocation()} preprocess --edges ${path} --output-directory DIR.`,
+    `${file}: expected a number or an ISO 8601 date for the time of the first event, got ${JSON.stringify(time)}. Name the column with --dataset.columns.time=…. ${timelessAdvice(path)}`,
     { path: file },
   );
 }

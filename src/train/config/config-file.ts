@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { type Document, isScalar, LineCounter, parseDocument, stringify, visit } from 'yaml';
 import { ConfigError, StorageError } from '../../util/errors.js';
 import { invocation } from '../../util/invocation.js';
-import { parsePath } from '../../util/schema/key-path.js';
+import { isTree, parsePath } from '../../util/schema/key-path.js';
 import type { ConfigProblem } from '../../util/schema/problem.js';
 import type { SkeinConfig } from './types.js';
 
@@ -43,7 +43,10 @@ export function readConfigFile(path: string, mayBeEmpty = false): ConfigFile {
   // The parser compares every key of a mapping with all others; repeatedKey does the same in linear time.
   const document = parseDocument(text, { lineCounter: lines, uniqueKeys: false });
   const notYaml = (line: number | undefined, reason: string): ConfigError =>
-    new ConfigError(`config: expected YAML in ${path}, got an error at line ${line}: ${reason}.`, { path });
+    new ConfigError(
+      `config: expected YAML in ${path}, got an error at line ${line}: ${reason}.${isDataFile(path) ? ` ${startAdvice(path)}` : ''}`,
+      { path },
+    );
   if (document.errors.length > 0) {
     const [first] = document.errors;
     // The message names the line itself; the excerpt of the file is dropped.
@@ -69,11 +72,31 @@ export function readConfigFile(path: string, mayBeEmpty = false): ConfigFile {
       `config: expected sections such as model, storage and training in ${path}, got an empty file. "${invocation()} config <dataset>" prints one to start from.`,
       { path },
     );
+  if (!mayBeEmpty && !isTree(values)) {
+    const got = Array.isArray(values) ? 'a list' : `a ${typeof values}`;
+    throw new ConfigError(
+      `config: expected the sections model, storage, training and evaluation for the configuration, got ${got} in ${path}. ${startAdvice(path)}`,
+      { path },
+    );
+  }
   const lineOf: Origin['lineOf'] = (key) => {
     const node = document.getIn(parsePath(key), true) as { range?: [number, number, number] } | undefined;
     return node?.range == null ? undefined : lines.linePos(node.range[0]).line;
   };
   return { path, text, values, lineOf };
+}
+
+/** Returns what to do about a file that is no configuration: data must be prepared first. */
+function startAdvice(path: string): string {
+  const skein = invocation();
+  return isDataFile(path)
+    ? `Prepare data with "${skein} preprocess --edges ${path} --output-directory <dataset>"; "${skein} config <dataset>" then prints a configuration.`
+    : `"${skein} config <dataset>" prints one to start from.`;
+}
+
+/** Returns whether a file is, by its name, a table of data. */
+export function isDataFile(path: string): boolean {
+  return /\.(csv|tsv|txt|edges|parquet|jsonl|ndjson)(\.gz)?$/.test(path);
 }
 
 /** Returns the origin without lines for the keys that `overrides` (`--section.key=value`) change. */
