@@ -5,13 +5,13 @@ import { metricCell } from '../train/run/reporter.js';
 import { evaluateEventRun } from '../train/tasks/events/evaluate-event-run.js';
 import { evaluationPlan, hasRanks } from '../train/tasks/events/evaluation.js';
 import { evaluateRunLabels } from '../train/tasks/events/run-labels.js';
-import { evalBaselines } from './eval.js';
+import { describePlace, evalBaselines, type ModelPlace, modelFields } from './eval.js';
 
 export async function evalEvents(
   run: OpenedEventRun,
   split: 'validation' | 'test',
   output: Output,
-  directory: string,
+  place: ModelPlace,
 ): Promise<void> {
   const started = performance.now();
   const stage = output.stage(`evaluating on the ${split} events`);
@@ -26,7 +26,7 @@ export async function evalEvents(
   const { negatives, cadence } = run.config.evaluation;
   const { amount: drawn } = evaluationPlan(run.config);
   const amount = typeof drawn === 'number' ? drawn : 1;
-  output.text(`${split} events, model of epoch ${epoch} in ${directory}`);
+  output.text(`${split} events, ${describePlace(place, epoch)}`);
   output.text(
     `negatives: ${negatives}${typeof drawn === 'string' ? '' : `, ${drawn} per event`}; cadence: ${cadence}`,
   );
@@ -39,7 +39,7 @@ export async function evalEvents(
   output.event('eval', { set: split, epoch, negatives, amount, replayed, ...metrics, seconds });
   const baselines = await evalBaselines(run.task, split, output, isShown);
   output.event('done', {
-    directory,
+    ...modelFields(place),
     ...{ epoch, negatives, amount, replayed },
     [split]: metrics,
     ...baselines,

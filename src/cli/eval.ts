@@ -1,15 +1,17 @@
 /** The work of `skein eval`: computes the metrics of a saved model on a held-out split, in total, by direction and by relation. */
-import { resolve } from 'node:path';
+import { basename, resolve } from 'node:path';
 import {
   type HeldOut,
   LinkPredictionModel,
   type LinkPredictionReporter,
   type OpenedGraphRun,
+  type OpenedRun,
   Output,
   openRun,
   type Task,
 } from '../train/index.js';
 import { type MetricValues, metricCell } from '../train/run/reporter.js';
+import { RunDirectory } from '../train/run/run-directory.js';
 import { baselineNote } from '../train/run/training-advice.js';
 import { isPackedRun } from '../train/run/unpacked-run.js';
 import type { Baseline } from '../train/task.js';
@@ -36,7 +38,7 @@ export async function evalCommand(path: string, command: EvalCommand): Promise<v
   try {
     if (run.kind === 'events') {
       const { evalEvents } = await import('./eval-events.js');
-      return await evalEvents(run, split, output, modelPlace(path, run.checkpoint));
+      return await evalEvents(run, split, output, modelPlace(path, run));
     }
     const started = performance.now();
     const stage = output.stage(`evaluating on the ${split} set`);
@@ -47,15 +49,15 @@ export async function evalCommand(path: string, command: EvalCommand): Promise<v
       );
     const seconds = (performance.now() - started) / 1000;
     const { epoch } = run.record.position;
-    const directory = modelPlace(path, run.checkpoint);
-    output.text(`${split} set, model of epoch ${epoch} in ${directory}`);
+    const place = modelPlace(path, run);
+    output.text(`${split} set, ${describePlace(place, epoch)}`);
     output.text(line('', metrics));
     output.event('eval', { set: split, epoch, ...metrics, seconds });
     const baselines = await evalBaselines(run.task, split, output);
     const details = run.model instanceof LinkPredictionModel ? await reportLinks(run, command, output) : {};
     const among = run.kind === 'links' ? await evalAmongSeen(run, split, output) : {};
     output.event('done', {
-      directory,
+      ...modelFields(place),
       epoch,
       [split]: metrics,
       ...baselines,
@@ -70,9 +72,30 @@ export async function evalCommand(path: string, command: EvalCommand): Promise<v
   }
 }
 
-/** Returns the directory of the model, or the archive that was given: it is unpacked into a folder that is removed. */
-function modelPlace(path: string, checkpoint: string): string {
-  return isPackedRun(path) ? resolve(path) : checkpoint;
+/** The model that is evaluated. */
+export interface ModelPlace {
+  /** The directory of the model, or the archive that was given: it is unpacked into a folder that is removed. */
+  readonly directory: string;
+  /** The name of the checkpoint; '' is the final state. */
+  readonly checkpoint: string;
+  readonly finished: boolean;
+}
+
+function modelPlace(path: string, { directory: run, checkpoint }: OpenedRun): ModelPlace {
+  const name = checkpoint === run ? '' : basename(checkpoint);
+  if (isPackedRun(path)) return { directory: resolve(path), checkpoint: name, finished: true };
+  return { directory: checkpoint, checkpoint: name, finished: RunDirectory.isFinished(run) };
+}
+
+/** Returns a place in words. */
+export function describePlace({ directory, checkpoint, finished }: ModelPlace, epoch: number): string {
+  const model = `model of epoch ${epoch} in ${directory}`;
+  return finished ? model : `${model}: checkpoint ${checkpoint} of a run that has not finished`;
+}
+
+/** Returns the fields of a place for `--json`. */
+export function modelFields({ directory, checkpoint }: ModelPlace): object {
+  return { directory, checkpoint };
 }
 
 /** Reports the results of baselines on a split. */

@@ -1,15 +1,17 @@
-/** The work of `skein info <path>`: describes a run, a checkpoint, a packed model, a prepared dataset, partitions or an event file. */
+/** The work of `skein info <path>`: describes a run, a checkpoint, a packed model, a search, a configuration, a prepared dataset, partitions or an event file. */
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { PreparedDataset, readTemporal, type TemporalData } from '../data/index.js';
 import { countEdges } from '../data/prepare/dataset-yaml.js';
+import { checkEventColumns } from '../data/temporal/read-temporal.js';
 import { describePartitions, isPartitionDirectory } from '../dist/partition/load-partition-data.js';
-import { describeRun, type RunDescription } from '../train/describe-run.js';
+import { describeConfigFile, describeRun, type RunDescription } from '../train/describe-run.js';
 import { isRunDirectory } from '../train/find-run.js';
 import { Output } from '../train/index.js';
 import { formatMetric, type MetricValues, metricCell } from '../train/run/reporter.js';
 import { baselineNote } from '../train/run/training-advice.js';
 import { isPackedRun, withRunDirectory } from '../train/run/unpacked-run.js';
+import { describeSearch, isSearchDirectory } from '../train/search/describe-search.js';
 import { streamOptionsOf } from '../train/tasks/events/stream-options.js';
 import { StateError, ValueError } from '../util/errors.js';
 import { invocation } from '../util/invocation.js';
@@ -38,14 +40,16 @@ export async function infoCommand(
     const partitions = await describePartitions(directory);
     printPartitions(partitions, output);
     output.event('done', { kind: 'partitions', ...partitions });
-  } else if (hasEvents(directory)) await printEvents(directory, output, overrides);
+  } else if (isSearchDirectory(directory)) printSearch(directory, output);
+  else if (/\.ya?ml$/.test(directory) && existsSync(directory)) printConfiguration(directory, output);
+  else if (hasEvents(directory)) await printEvents(directory, output, overrides);
   else throw notDescribed(directory);
 }
 
 /** Returns the error for a path that is nothing that `info` describes. */
 function notDescribed(path: string): StateError {
   const what =
-    'the directory of a run, a checkpoint, a prepared dataset or partitions, a packed model or an event file';
+    'the directory of a run, a checkpoint, a search, a prepared dataset or partitions, a packed model, a configuration or an event file';
   if (!existsSync(path))
     return new StateError(`info: expected ${what}, got ${path}, which does not exist. Check the path.`);
   if (existsSync(join(path, 'stream.json')))
@@ -53,7 +57,7 @@ function notDescribed(path: string): StateError {
       `info: expected ${what}, got ${path}, which is the state of a stream. Open it with "${invocation()} serve <run> --state ${path}" and ask for GET /status.`,
     );
   return new StateError(
-    `info: expected ${what}, got ${path}. It has no full_config.yaml, no dataset.yaml, no description of partitions and no event file (.csv, .txt, .tsv), and is not a packed model (.tgz).`,
+    `info: expected ${what}, got ${path}. It has no full_config.yaml, no dataset.yaml, no search.yaml, no description of partitions and no event file (.csv, .txt, .tsv), and is not a packed model (.tgz) or a configuration (.yaml).`,
   );
 }
 
@@ -69,7 +73,9 @@ export function hasEvents(path: string): boolean {
 }
 
 async function printEvents(path: string, output: Output, overrides: readonly string[]): Promise<void> {
-  const data = await readTemporal(path, { ...streamOptionsOf(path, overrides), sort: true });
+  const options = streamOptionsOf(path, overrides);
+  await checkEventColumns(path, options);
+  const data = await readTemporal(path, { ...options, sort: true });
   const { name, events, numNodes, nodes, featureWidth, dstPool, bipartite, typeNames } = data;
   const { featureNames = [], leftOut = [], stepsBack = 0, labels } = data;
   const { src, time } = events;
@@ -155,7 +161,7 @@ function printRun(
   output.text(`model       ${run.model}`);
   // The dataset of a packed model is a folder of the archive, whose name says nothing.
   const facts = [
-    ...(packed === undefined ? [run.dataset] : []),
+    ...(packed === undefined ? [datasetPlace(run)] : []),
     ...(run.nodes > 0 ? [`${count(run.nodes)} nodes`] : []),
   ];
   if (facts.length > 0) output.text(`dataset     ${facts.join(', ')}`);
@@ -166,10 +172,45 @@ function printRun(
     );
   const saved = run.checkpoints.map(({ name, epoch }) => `${name === '' ? 'final' : name} (epoch ${epoch})`);
   if (saved.length > 0 && packed === undefined) output.text(`checkpoints ${saved.join(', ')}`);
+  if (packed === undefined && run.opened !== null && run.opened.name !== '')
+    output.text(`used        ${run.opened.name} (epoch ${run.opened.epoch}), by eval, query and predict`);
   for (const [set, values] of Object.entries(run.metrics)) output.text(`${set.padEnd(11)} ${cells(values)}`);
   for (const one of run.baselines)
     output.text(`${'baseline'.padEnd(11)} ${cells(one.metrics)}  ${baselineNote(one, itemsOf(run))}`);
   output.event('done', { ...run, ...packed });
+}
+
+function printSearch(directory: string, output: Output): void {
+  const search = describeSearch(directory);
+  const { keys, trials, trained, failed, best } = search;
+  output.text(`search ${directory} (${best === null ? 'not finished' : 'finished'})`);
+  output.text(`space       ${abbreviate(keys)}`);
+  output.text(`trials      ${trained} of ${trials} trained${failed === 0 ? '' : `, ${failed} failed`}`);
+  if (best === null) output.text(`resume      ${invocation()} search ${directory}`);
+  else output.text(`best        ${best.path}. ${best.summary}`);
+  output.event('done', { ...search });
+}
+
+function printConfiguration(path: string, output: Output): void {
+  const config = describeConfigFile(path);
+  const { task, model, dataset, plannedEpochs, directory } = config;
+  output.text(`configuration ${path}`);
+  output.text(`task        ${task}`);
+  output.text(`model       ${model}`);
+  output.text(`dataset     ${dataset}`);
+  output.text(`epochs      ${plannedEpochs}`);
+  if (directory !== null && isRunDirectory(directory))
+    output.text(`run         ${directory}: ${invocation()} info ${directory}`);
+  else output.text(`run         none yet: ${invocation()} train ${path}`);
+  output.event('done', { ...config });
+}
+
+/** Returns the dataset of a run, and what commands use if it is no longer there. */
+function datasetPlace({ directory, dataset, datasetFound: found }: RunDescription): string {
+  if (found === null) return `${dataset} (not found)`;
+  if (resolve(found) === resolve(dataset) || found === dataset) return dataset;
+  const used = found === join(resolve(directory), 'dataset') ? "the run's own folder dataset" : found;
+  return `${dataset} (no longer there; commands use ${used})`;
 }
 
 const cells = (values: MetricValues): string =>

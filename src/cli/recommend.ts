@@ -31,11 +31,6 @@ const slice = 256;
 
 export async function recommendCommand(path: string, command: RecommendCommand): Promise<void> {
   const output = new Output({ json: command.json });
-  if (existsSync(command.output) && !command.overwrite)
-    throw new StorageError(
-      `recommend: expected a new file for --output, got ${command.output}, which exists. Choose another, or replace it with --overwrite.`,
-      { path: command.output },
-    );
   const run = await openRun(runPath(path), {
     ...{ command: 'recommend', overrides: command.set, plugins: command.plugin },
     onWarning: (message) => output.warn(message),
@@ -45,6 +40,11 @@ export async function recommendCommand(path: string, command: RecommendCommand):
     if (!model.answers.includes('recommend'))
       throw new StateError(
         `recommend: expected a run over links or events, got the run of ${model.kind} ${path}.`,
+      );
+    if (existsSync(command.output) && !command.overwrite)
+      throw new StorageError(
+        `recommend: expected a new file for --output, got ${command.output}, which exists. Choose another, or replace it with --overwrite.`,
+        { path: command.output },
       );
     const { names, skipped } = await usersOf(run, command);
     const target = resolve(command.output);

@@ -6,6 +6,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
@@ -457,7 +458,79 @@ describe('info', () => {
     );
     mkdirSync(at('nothing'));
     expect(await expectFailure('info', at('nothing'))).toMatch(
-      /no full_config\.yaml, no dataset\.yaml, no description of partitions and no event file/,
+      /no full_config\.yaml, no dataset\.yaml, no search\.yaml, no description of partitions and no event file/,
+    );
+  });
+
+  it('describes the model of a run that was killed, which eval uses too', async () => {
+    cpSync(at('run'), at('killed'), { recursive: true });
+    for (const name of readdirSync(at('killed')).filter((one) => /^(last|checkpoint_[^2].*)$/.test(one)))
+      rmSync(at(`killed/${name}`), { recursive: true });
+    mkdirSync(at('killed/best'));
+    renameSync(at('killed/model.safetensors'), at('killed/best/model.safetensors'));
+    rmSync(at('killed/done.json'));
+    const done = await last('info', at('killed'));
+    expect(done).toMatchObject({ finished: false, opened: { name: 'best', epoch: 4 } });
+    expect((done['metrics'] as Event)['validation']).toEqual(trained['validation']);
+    const evaluated = await last('eval', at('killed'));
+    expect(evaluated).toMatchObject({ checkpoint: 'best', epoch: 4, test: trained['test'] });
+    printed.clear();
+    expect(await run(['eval', at('killed'), '--training.restore_best=false'])).toBe(0);
+    expect(printed.out).toMatch(
+      /^test set, model of epoch 2 in .*: checkpoint checkpoint_2 of a run that has not finished$/m,
+    );
+    rmSync(at('killed/best'), { recursive: true });
+    printed.clear();
+    expect(await run(['info', at('killed')])).toBe(0);
+    expect(printed.out).toMatch(/^used {8}checkpoint_2 \(epoch 2\), by eval, query and predict$/m);
+    const early =
+      readFileSync(at('run/metrics.jsonl'), 'utf8').match(/^.*"validation".*"epoch":2,.*$/m)?.[0] ?? '';
+    const { mrr } = JSON.parse(early) as { mrr: number };
+    expect(printed.out).toMatch(new RegExp(`^validation {2}mrr ${mrr.toFixed(4)} `, 'm'));
+  });
+
+  it('says which dataset a moved run uses', async () => {
+    cpSync(at('run'), at('elsewhere/deep/run'), { recursive: true });
+    const config = at('elsewhere/deep/run/full_config.yaml');
+    const gone = readFileSync(config, 'utf8').replaceAll(at('graph'), at('gone/graph'));
+    writeFileSync(config, gone.replaceAll(at('run'), at('gone/runs/run')));
+    expect(await last('info', at('elsewhere/deep/run'))).toMatchObject({
+      ...{ dataset: at('gone/graph'), datasetFound: at('elsewhere/deep/run/dataset') },
+    });
+    printed.clear();
+    expect(await run(['info', at('elsewhere/deep/run')])).toBe(0);
+    expect(printed.out).toMatch(
+      /gone\/graph \(no longer there; commands use the run's own folder dataset\), /,
+    );
+  });
+
+  it('describes a configuration and a search', async () => {
+    expect(await last('info', at('links.yaml'))).toMatchObject({
+      ...{ kind: 'configuration', task: 'LINK_PREDICTION', plannedEpochs: 4, directory: at('run') },
+    });
+    mkdirSync(at('search'));
+    writeFileSync(
+      at('search/search.yaml'),
+      'seed: 1\ntrials: 3\nsampler: quasi\nvariant: plain\nspace: { training.batch_size: [50, 100] }\nconfig: {}\n',
+    );
+    const log = [
+      { event: 'done', trial: 0, round: 0, value: 0.5 },
+      { event: 'failed', trial: 1, round: 0, reason: 'x' },
+    ];
+    writeFileSync(
+      at('search/trials.jsonl'),
+      `${log.map((one) => JSON.stringify(one)).join('\n')}\n{"event":"do`,
+    );
+    const search = { kind: 'search', keys: ['training.batch_size'], trials: 3, trained: 1, failed: 1 };
+    expect(await last('info', at('search'))).toMatchObject({ ...search, best: null });
+    writeFileSync(
+      at('search/best.yaml'),
+      '# Trial 0: mrr 0.5000 on the validation set in epoch 2.\nmodel: {}\n',
+    );
+    printed.clear();
+    expect(await run(['info', at('search')])).toBe(0);
+    expect(printed.out).toMatch(
+      /^search .* \(finished\)\n[\s\S]*\nbest .*best\.yaml\. Trial 0: mrr 0\.5000 on/,
     );
   });
 
@@ -475,6 +548,25 @@ describe('info', () => {
     expect(printed.out).toMatch(/^best {8}mrr 0\.\d{4} on validation in epoch \d$/m);
     expect(printed.out).toMatch(/^test {8}mrr .*\nbaseline {4}mrr .* {2}\(counting\)$/m);
   });
+});
+
+it('recommend checks the model before the file', async () => {
+  writeFileSync(at('taken.csv'), '');
+  const refused = await expectFailure('recommend', at('classes'), '--output', at('taken.csv'));
+  expect(refused).toMatch(/expected a run over links or events, got the run of nodes/);
+  expect(await expectFailure('recommend', at('run'), '--output', at('taken.csv'))).toMatch(/--overwrite/);
+});
+
+it('train and search name a file that is no configuration, and how to prepare data', async () => {
+  writeFileSync(at('facts.csv'), `head,relation,tail\n${'ana,works in,data\n'.repeat(500)}`);
+  for (const args of [['train'], ['search', '--space', 'kg']]) {
+    const [command, ...more] = args;
+    const refused = await expectFailure(command, at('facts.csv'), ...more);
+    expect(refused).toMatch(
+      /got a string in .*facts\.csv\. Prepare data with .* preprocess --edges .*facts\.csv /,
+    );
+    expect(refused.length).toBeLessThan(600);
+  }
 });
 
 it('names a file that is neither a run nor a configuration', async () => {

@@ -1,5 +1,6 @@
 /** Describes a run directory without opening its table or dataset: task, progress, checkpoints, last metrics. */
-import { join } from 'node:path';
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import type { TableManifest } from '../storage/table-manifest.js';
 import type { TemporalConfig } from '../temporal/index.js';
 import { readConfigFile } from './config/config-file.js';
@@ -7,15 +8,18 @@ import type { SkeinConfig } from './config/index.js';
 import { missingPlugins } from './config/plugin-record.js';
 import { plannedEpochs } from './config/schedule.js';
 import type { LayerConfig } from './config/types.js';
+import { endsWithBest } from './find-run.js';
 import { isEventConfig, loadRunConfig, type RunConfig } from './load-run-config.js';
+import { dataPlaces } from './run/data-places.js';
 import { type MetricsRecord, metricsOf, readCompleteRecords } from './run/metrics-file.js';
 import { readOutcomeFile } from './run/outcome-file.js';
 import type { MetricValues } from './run/reporter.js';
 import { RunDirectory } from './run/run-directory.js';
-import { checkpointNames, type RunRecord, readRecord } from './run/run-record.js';
+import { type RunRecord, readAllRecords, standingCheckpoint } from './run/run-record.js';
 import type { Baseline } from './task.js';
 import { epochsOf } from './tasks/events/model-kind.js';
 import { isTemporalConfig, type TemporalRunConfig } from './tasks/events/run-config.js';
+import { datasetFolder } from './tasks/graph/run-dataset.js';
 
 export interface RunDescription {
   readonly kind: 'run';
@@ -23,7 +27,10 @@ export interface RunDescription {
   readonly task: string;
   /** Encoder and decoder on one line. */
   readonly model: string;
+  /** The dataset when the run was trained. */
   readonly dataset: string;
+  /** Where commands find it now, or the run's own copy; null if there is neither. */
+  readonly datasetFound: string | null;
   readonly finished: boolean;
   /** The epoch of the latest checkpoint; 0 without checkpoints. */
   readonly epochs: number;
@@ -33,34 +40,57 @@ export interface RunDescription {
   readonly best: { readonly epoch: number; readonly value: number; readonly metric: string | null } | null;
   /** Names and epochs; '' is the final state. */
   readonly checkpoints: readonly { readonly name: string; readonly epoch: number }[];
-  /** Metrics of each split: those of the saved model if the run has finished, otherwise the latest. */
+  /** The checkpoint that `eval`, `query` and `predict` open: '' is the final state; null without checkpoints. */
+  readonly opened: { readonly name: string; readonly epoch: number } | null;
+  /** Metrics of each split: those of the opened checkpoint, or the latest if there is none. */
   readonly metrics: Readonly<Record<string, MetricValues>>;
   readonly baselines: readonly Baseline[];
 }
 
 export async function describeRun(directory: string): Promise<RunDescription> {
   const config = readRunConfig(join(directory, 'full_config.yaml'));
-  const records: { readonly name: string; readonly record: RunRecord }[] = [];
-  for (const name of checkpointNames(directory))
-    records.push({ name, record: await readRecord(join(directory, name)) });
+  const records = await readAllRecords(directory);
   const latest = records.reduce<(typeof records)[number] | null>(
     (best, one) => (best === null || one.record.position.epoch > best.record.position.epoch ? one : best),
     null,
   );
-  const saved = records.find(({ name }) => name === '')?.record.position.epoch ?? Number.POSITIVE_INFINITY;
+  const final = records.find(({ name }) => name === '');
+  const finished = RunDirectory.isFinished(directory);
+  const opened = final ?? (finished ? null : standingCheckpoint(records, endsWithBest(config)));
+  const saved = opened?.record.position.epoch ?? Number.POSITIVE_INFINITY;
   const lines = [...readCompleteRecords(join(directory, 'metrics.jsonl'))];
   return {
     kind: 'run',
     directory,
     ...describeConfig(config),
-    finished: RunDirectory.isFinished(directory),
+    datasetFound: findDataset(directory, config),
+    finished,
     epochs: latest?.record.position.epoch ?? 0,
     nodes: latest === null ? 0 : nodesOf(latest.record),
     best: describeBest(latest?.record.best ?? null, directory, lines),
     checkpoints: records.map(({ name, record }) => ({ name, epoch: record.position.epoch })),
+    opened: opened === null ? null : { name: opened.name, epoch: opened.record.position.epoch },
     metrics: splitMetrics(lines, saved),
     baselines: lastBaselines(lines),
   };
+}
+
+/** A configuration file that `skein train` takes. */
+export interface ConfigDescription {
+  readonly kind: 'configuration';
+  readonly path: string;
+  readonly task: string;
+  readonly model: string;
+  readonly dataset: string;
+  readonly plannedEpochs: number;
+  /** Where the run is, or will be; null if the configuration leaves it to the program. */
+  readonly directory: string | null;
+}
+
+/** Describes a configuration file. Throws if it cannot be trained. */
+export function describeConfigFile(path: string): ConfigDescription {
+  const config = readRunConfig(path);
+  return { kind: 'configuration', path, ...describeConfig(config), directory: config.storage.model_dir };
 }
 
 /** Reads the configuration of a run. The modules that registered its types are not needed for a description. */
@@ -88,6 +118,20 @@ function describeConfig(config: RunConfig) {
     dataset: config.storage.dataset.dataset_dir,
     plannedEpochs: plannedEpochs(config),
   };
+}
+
+/** Returns where the dataset of a run is now; its content is not compared. */
+function findDataset(directory: string, config: RunConfig): string | null {
+  const trainedIn = config.storage.model_dir;
+  const run = resolve(directory);
+  if (isEventConfig(config)) {
+    const { name, path } = config.dataset;
+    if (path === '') return name;
+    return dataPlaces({ directory: run, trainedIn, data: path }).find((place) => existsSync(place)) ?? null;
+  }
+  const data = config.storage.dataset.dataset_dir;
+  const places = [...dataPlaces({ directory: run, trainedIn, data }), join(run, datasetFolder)];
+  return places.find((place) => existsSync(join(place, 'dataset.yaml'))) ?? null;
 }
 
 /** Returns the number of nodes with rows in a checkpoint, or 0 if it has no rows. */

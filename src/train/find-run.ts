@@ -11,7 +11,7 @@ import { isEventConfig, loadRunConfig, type RunConfig } from './load-run-config.
 import { loadPlugins } from './plugins.js';
 import { isOverridden } from './run/data-places.js';
 import { checkRunConfig, RunDirectory } from './run/run-directory.js';
-import { latestCheckpoint, modelFile } from './run/run-record.js';
+import { modelFile, readAllRecords, standingCheckpoint } from './run/run-record.js';
 import { openDataset } from './tasks/graph/storage/open-dataset.js';
 
 export interface FindRunOptions {
@@ -86,14 +86,14 @@ export async function findRun(path: string, options: FindRunOptions = {}): Promi
     const { config, warnings } = loadRunConfig(path, overrides);
     const given = resolve(await folderOf(command, path, config));
     const directory = directoryOf(command, given);
-    const checkpoint = await checkpointOf(command, given, directory, best && isEventConfig(config));
+    const checkpoint = await checkpointOf(command, given, directory, { config, best });
     return { directory, checkpoint, config: adaptConfig(config, options), warnings, isDataGiven };
   }
   const given = resolve(path);
   const directory = directoryOf(command, given);
   checkRunConfig(join(directory, configFile));
   const { config, warnings } = loadRunConfig(join(directory, configFile), overrides);
-  const checkpoint = await checkpointOf(command, given, directory, best && isEventConfig(config));
+  const checkpoint = await checkpointOf(command, given, directory, { config, best });
   return { directory, checkpoint, config: adaptConfig(config, options), warnings, isDataGiven };
 }
 
@@ -155,20 +155,26 @@ async function checkpointOf(
   command: string,
   given: string,
   directory: string,
-  best: boolean,
+  { config, best }: { readonly config: RunConfig; readonly best: boolean },
 ): Promise<string> {
   const isRun = given === directory;
-  if (isRun && best && existsSync(join(directory, 'best', modelFile))) return join(directory, 'best');
+  if (isRun && best && isEventConfig(config) && existsSync(join(directory, 'best', modelFile)))
+    return join(directory, 'best');
   if (existsSync(join(given, modelFile))) return given;
   if (isRun && RunDirectory.isFinished(directory))
     throw new StateError(
       `${command}: expected the final model of a finished run, got ${given} without ${modelFile}. Pass one of its checkpoints, or train again with training.save_model: true.`,
     );
-  const latest = isRun ? await latestCheckpoint(directory) : null;
-  if (latest !== null) return join(directory, latest.name);
+  const standing = isRun ? standingCheckpoint(await readAllRecords(directory), endsWithBest(config)) : null;
+  if (standing !== null) return join(directory, standing.name);
   throw new StateError(
     `${command}: expected a model in ${given}, got none. Let the run finish an epoch with a checkpoint, or resume it with training.resume_training: true.`,
   );
+}
+
+/** Returns whether the end of a run restores its best epoch, if it was kept. */
+export function endsWithBest(config: RunConfig): boolean {
+  return isEventConfig(config) || config.training.restore_best !== false;
 }
 
 function adaptConfig(config: RunConfig, { adapt }: FindRunOptions): RunConfig {

@@ -12,11 +12,11 @@ export function register(program: Command): void {
   const command = program
     .command('info')
     .description(
-      'Show the version and the kernels in use, or describe a run, a packed model, a dataset, partitions or an event file',
+      'Show the version and the kernels in use, or describe a run, a packed model, a search, a configuration, a dataset, partitions or an event file',
     )
     .argument(
       '[directory]',
-      'Directory of a run, a checkpoint, a prepared dataset or partitions, a packed model or an event file',
+      'Directory of a run, a checkpoint, a search, a prepared dataset or partitions, a packed model, a configuration or an event file',
     );
   command.option('--gpu', 'Open and show the GPU that storage.device_type: webgpu would use');
   overrideOption(jsonOption(command)).action(async (directory: string | undefined, options: InfoOptions) => {

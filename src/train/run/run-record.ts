@@ -121,16 +121,51 @@ function checkTable(path: string, table: unknown): void {
   }
 }
 
+/** A checkpoint of a run; the name of the final state is ''. */
+export interface NamedRecord {
+  readonly name: string;
+  readonly record: RunRecord;
+}
+
+/** Reads the records of all checkpoints of a run. */
+export async function readAllRecords(directory: string): Promise<NamedRecord[]> {
+  const records: NamedRecord[] = [];
+  for (const name of checkpointNames(directory))
+    records.push({ name, record: await readRecord(join(directory, name)) });
+  return records;
+}
+
 /** Returns the checkpoint that is farthest in training, or null if there is none. */
-export async function latestCheckpoint(
-  directory: string,
-): Promise<{ readonly name: string; readonly record: RunRecord } | null> {
-  let latest: { name: string; record: RunRecord } | null = null;
-  for (const name of checkpointNames(directory)) {
+export async function latestCheckpoint(directory: string): Promise<NamedRecord | null> {
+  return latestOf(await readAllRecords(directory));
+}
+
+/**
+ * Returns the checkpoint that stands for a run without a final state: that of the best epoch, which the run would test if it
+ * ended now, or else the latest.
+ *
+ * @param restoresBest whether the end of the run restores the best epoch.
+ */
+export function standingCheckpoint(
+  records: readonly NamedRecord[],
+  restoresBest: boolean,
+): NamedRecord | null {
+  const latest = latestOf(records);
+  const best = records.find(({ name }) => name === 'best');
+  if (best === undefined || !restoresBest) return latest;
+  if (latest === null) return best;
+  // A best epoch that a resumed run no longer compares with is not that of the latest checkpoint.
+  const { epoch } = best.record.position;
+  const isCurrent = epoch > latest.record.position.epoch || epoch === latest.record.best?.epoch;
+  return isCurrent ? best : latest;
+}
+
+function latestOf(records: readonly NamedRecord[]): NamedRecord | null {
+  let latest: NamedRecord | null = null;
+  for (const { name, record } of records) {
     if (name === 'best') continue;
-    const record = await readRecord(join(directory, name));
     const { epoch, step } = record.position;
-    const before = latest?.record.position;
+    const before: RunRecord['position'] | undefined = latest?.record.position;
     // The final state comes first in the list and is that of the best epoch: a training checkpoint at the same position is preferred.
     if (before === undefined || epoch > before.epoch || (epoch === before.epoch && step >= before.step))
       latest = { name, record };

@@ -10,7 +10,7 @@ import type { Variant } from './rounds.js';
 import { type TrialValues, withValues } from './space.js';
 
 export const settingsFile = 'search.yaml';
-const bestFile = 'best.yaml';
+export const bestFile = 'best.yaml';
 
 export interface SearchSettings {
   readonly seed: number;

@@ -13,7 +13,7 @@ import { planRounds, type Round } from './rounds.js';
 import { type SearchSettings, writeBest } from './search-files.js';
 import { overridesOf, parseSpace, type TrialValues, valuesAt } from './space.js';
 import type { TrialOutcome } from './trial.js';
-import { type DoneTrial, TrialLog } from './trial-log.js';
+import { type DoneTrial, logFile, TrialLog } from './trial-log.js';
 import { type PooledJob, runPool } from './trial-pool.js';
 
 /** A trial of a finished round. */
@@ -66,7 +66,7 @@ export class Search {
     const { directory, settings, minutes } = parts;
     const { config } = resolveConfig(settings.config);
     this.#parts = parts;
-    this.#log = new TrialLog(join(directory, 'trials.jsonl'));
+    this.#log = new TrialLog(join(directory, logFile));
     this.#rounds = planRounds({
       ...{ variant: settings.variant, trials: settings.trials, eta, budget },
       ...{ epochs: config.training.num_epochs, width: embeddingWidth(config) },

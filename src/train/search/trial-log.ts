@@ -40,6 +40,8 @@ export type TrialEvent =
   | DoneTrial
   | { readonly event: 'failed'; readonly trial: number; readonly round: number; readonly reason: string };
 
+export const logFile = 'trials.jsonl';
+
 export class TrialLog {
   readonly #path: string;
   readonly #events: TrialEvent[];
