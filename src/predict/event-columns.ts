@@ -11,12 +11,17 @@ export interface EventValues {
 export class EventColumnMaker {
   /** Features that callers give. */
   readonly #width: number;
+  /** Their names in the event file, for messages; empty if it has none. */
+  readonly #featureNames: readonly string[];
   /** Null: events have no types. */
   readonly #typeNames: readonly string[] | null;
   readonly #typesAreFeatures: boolean;
 
   constructor({ stream, config }: OpenedEventRun) {
-    this.#width = stream.data.featureWidth;
+    const { featureWidth, featureNames = [] } = stream.data;
+    this.#width = featureWidth;
+    // Events of a program have features without names: writeEvents of fit-events.ts numbers them.
+    this.#featureNames = featureNames.every((name) => /^(f?\d+)?$/.test(name)) ? [] : featureNames;
     this.#typeNames = stream.data.events.types === undefined ? null : (stream.data.typeNames ?? []);
     this.#typesAreFeatures = config.dataset.types_as_features;
   }
@@ -40,8 +45,9 @@ export class EventColumnMaker {
       );
     this.#type(path, event);
     const features = event.features ?? [];
+    const advice = 'Events have the features of those that the model was trained with.';
     if (features.length !== this.#width)
-      throw new ValueError(expected('append', `${this.#width} numbers`, `${path}.features`, features));
+      throw new ValueError(expected('append', this.#wantedFeatures(), `${path}.features`, features, advice));
     const bad = features.findIndex((value) => !Number.isFinite(Math.fround(value)));
     if (bad >= 0)
       throw new ValueError(
@@ -61,6 +67,14 @@ export class EventColumnMaker {
       features.set(event.features ?? [], i * width + kinds);
     }
     return { ...(types === null ? {} : { types }), ...(features === null ? {} : { features }) };
+  }
+
+  #wantedFeatures(): string {
+    if (this.#width === 0) return 'no features';
+    const names = this.#featureNames.slice(0, 8).join(', ');
+    const more = this.#featureNames.length > 8 ? ', …' : '';
+    const numbers = this.#width === 1 ? '1 number' : `${this.#width} numbers`;
+    return names === '' ? numbers : `${numbers} (${names}${more})`;
   }
 
   #type(path: string, { type }: EventValues): number {

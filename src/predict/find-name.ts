@@ -59,14 +59,25 @@ export function unknownEventNode(
   nodes: EventNodes,
   { where, field, raw, side, advice = '' }: EventNameQuestion,
 ): ValueError {
-  const near = nearestNames(
-    raw,
-    firstNames(nodes, (id) => (nodes.sideOf(id) ?? side) === side),
-  );
+  const names = (): Generator<string> => firstNames(nodes, (id) => (nodes.sideOf(id) ?? side) === side);
+  const near = nearestNames(raw, names());
+  const some = Array.from(take(names(), 3), (name) => JSON.stringify(name));
+  const examples = some.length === 0 ? '' : `, such as ${some.join(', ')}`;
   const what = `a ${side === 'src' ? 'source' : 'destination'} of the stream`;
-  const hint = near.length > 0 ? `Did you mean ${near.join(', ')}?` : `The model knows ${nodes.size} nodes.`;
+  const hint =
+    near.length > 0
+      ? `Did you mean ${near.join(', ')}?`
+      : `The model knows ${nodes.size.toLocaleString('en')} nodes${examples}.`;
   const advices = advice === '' ? hint : `${hint} ${advice}`;
   return new ValueError(expected(where, what, field, raw, advices), { name: raw, suggestions: near });
+}
+
+function* take<T>(items: Iterable<T>, count: number): Generator<T> {
+  let left = count;
+  for (const item of items) {
+    if (left-- === 0) return;
+    yield item;
+  }
 }
 
 /** Yields the names, of large graphs the first ones, so that a suggestion takes a fraction of a second: servers make them too. */

@@ -2,6 +2,7 @@
  * New nodes of a program, translated into numbers: features as the training data were encoded, edges by ids, in which the
  * numbers of new nodes follow those of the graph.
  */
+import { meaningOf } from '../data/formats/column-names.js';
 import { typedName } from '../data/formats/node-types.js';
 import { type NameTable, TypedNames } from '../data/prepare/name-table.js';
 import { ExtendedNames, type NewNodeColumns } from '../data/prepare/new-nodes.js';
@@ -97,20 +98,30 @@ function checkFields(
   for (const [i, node] of nodes.entries()) {
     const fields = node as Readonly<Record<string, unknown>>;
     const path = `${prefix}nodes[${i}]`;
+    const missing = (name: string): boolean => fields[name] === undefined || !Object.hasOwn(fields, name);
+    const absent = [...known].filter(missing);
+    const without = absent.length === 0 ? '' : ` and none for ${absent.join(', ')}`;
     for (const [field, value] of Object.entries(fields)) {
       // A row of the training table may be passed as it is, without its class.
       if (known.has(field) || value === undefined || (field === encoding?.label && value === null)) continue;
-      const near = nearest(field.slice(0, 100), [...known]);
-      const hint = near === undefined ? 'Leave it out.' : `Did you mean ${near}?`;
+      const near = nearest(field.slice(0, 100), absent.length === 0 ? [...known] : absent);
+      const isId = missing(id) && (meaningOf(field) === 'id' || /(^|[_ ])id$/i.test(field));
+      const hint = isId
+        ? `Rename it to ${id}, the name of a node.`
+        : near === undefined
+          ? 'Leave it out.'
+          : `Did you mean ${near}?`;
       throw new ValueError(
-        `${where}: expected the fields ${[...known].join(', ')} for ${path}, got ${JSON.stringify(field.slice(0, 100))} as well. ${hint}`,
+        `${where}: expected the fields ${[...known].join(', ')} for ${path}, got ${JSON.stringify(field.slice(0, 100))} as well${without}. ${hint}`,
       );
     }
-    const absent = columns.filter((name) => !Object.hasOwn(fields, name) || fields[name] === undefined);
-    if (encoding !== null && absent.length > 0)
+    if (encoding !== null && absent.length > 0) {
+      const advice = missing(id) ? `${id} is the name of the node.` : '';
+      const nulls = columns.some(missing) ? 'Write null for a value that is unknown.' : '';
       throw new ValueError(
-        `${where}: expected the fields ${[...known].join(', ')} for ${path}, got none for ${absent.join(', ')}. Write null for a value that is unknown.`,
+        `${where}: expected the fields ${[...known].join(', ')} for ${path}, got none for ${absent.join(', ')}. ${[advice, nulls].filter(Boolean).join(' ')}`,
       );
+    }
   }
 }
 

@@ -366,5 +366,28 @@ describe('fitEvents', () => {
     await expect(fit([{ head: 'a', tail: 'b', time: 2, features: 5 }])).rejects.toThrow(/features/);
     await expect(fit([['a', 'b', 1, 2]])).rejects.toThrow(/got 4 entries/);
     await expect(fit([])).rejects.toThrow(/at least one entry/);
+    const few = 'fitEvents: expected at least 20 events to learn from and to test on for events, got 3.';
+    await expect(fit(events.slice(0, 3))).rejects.toThrow(few);
+    const file = join(folder, 'few.csv');
+    const lines = events.slice(0, 3).map((event) => `${event.join(',')}\n`);
+    writeFileSync(file, `source,target,time\n${lines.join('')}`);
+    await expect(fit(file)).rejects.toThrow(few);
+    writeFileSync(file, `source,relation,target\n${lines.join('')}`);
+    await expect(fit(file)).rejects.toThrow(/expected a column for time .*in programs: fitLinks/);
+  });
+
+  test('names the features that an event needs, and some of the nodes', async () => {
+    const file = join(folder, 'featured.csv');
+    const lines = events.map(([head, tail, time], i) => `${head},${tail},${time},${i % 3},${i % 5}\n`);
+    writeFileSync(file, `source,target,time,quantity,price\n${lines.join('')}`);
+    const model = await fitEvents(file, { ...options, config: {} });
+    const event = { head: 'user 3', tail: 'item 6', time: 2000 };
+    await expect(model.append([event])).rejects.toThrow(
+      'expected 2 numbers (quantity, price) for events[0].features, got [].',
+    );
+    await expect(model.rank({ head: 'nobody at all' })).rejects.toThrow(
+      /The model knows \d+ nodes, such as "user \d+", /,
+    );
+    await model.close();
   });
 });

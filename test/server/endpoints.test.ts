@@ -234,7 +234,7 @@ describe('events in memory', () => {
     const appended = await server.ask('/events', { events: [event] });
     expect([appended.status, appended.body.code]).toEqual([400, 'unknown_name']);
     expect(appended.body.error).toBe(
-      'append: expected a destination of the stream for events[0].tail, got "newcomer". The model knows 14 nodes. skein serve with --state and --new-nodes allow takes new nodes.',
+      'append: expected a destination of the stream for events[0].tail, got "newcomer". The model knows 14 nodes, such as "u0", "i0", "u1". skein serve with --state and --new-nodes allow takes new nodes.',
     );
   });
 

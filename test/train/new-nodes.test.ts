@@ -54,7 +54,16 @@ describe('classify', () => {
 
   it.each<[string, object, string]>([
     ['no list', { nodes: 'new' }, 'classify: expected a list for nodes, got "new"'],
-    ['no name', { nodes: [{ age: 4, town: 'Lyon' }] }, 'for nodes[0].id, got undefined'],
+    [
+      'no name',
+      { nodes: [{ age: 4, town: 'Lyon' }] },
+      'expected the fields id, age, town for nodes[0], got none for id. id is the name of the node.',
+    ],
+    [
+      'a name under another field',
+      { nodes: [{ user_id: 'a', town: 'Lyon' }] },
+      'expected the fields id, age, town for nodes[0], got "user_id" as well and none for id, age. Rename it to id, the name of a node.',
+    ],
     [
       'a known name',
       { nodes: [{ id: 'p4', age: 4, town: 'Lyon' }] },

@@ -1,11 +1,19 @@
 /** Prediction of events in a stream in one call. */
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { writeQuery } from '../../data/formats/table-files.js';
 import { checkTableSource, isTableQuery, isTableSource } from '../../data/formats/table-source.js';
-import type { TableQuery, TableSource } from '../../data/index.js';
+import {
+  type ReadTemporalOptions,
+  readTemporal,
+  type TableQuery,
+  type TableSource,
+} from '../../data/index.js';
+import { checkEventColumns } from '../../data/temporal/read-temporal.js';
 import { type GraphologyGraph, isGraphology } from '../../graph/graphology.js';
 import { resolveTemporalConfig } from '../../train/index.js';
+import { streamOptions } from '../../train/tasks/events/stream-options.js';
 import { temporalTemplate } from '../../train/tasks/events/temporal-template.js';
 import { expected, ValueError } from '../../util/errors.js';
 import { checkOptionNames } from '../../util/option-names.js';
@@ -39,6 +47,19 @@ export interface FitEventsOptions extends FitRunOptions {
 }
 
 const where = 'fitEvents';
+
+/** Each of the three splits needs some events: training 70 %, validation and test 15 % each. */
+const fewest = 20;
+
+function checkAmount(count: number): void {
+  if (count < fewest)
+    throw new ValueError(
+      expected(where, `at least ${fewest} events to learn from and to test on`, 'events', count),
+    );
+}
+
+/** Larger files have enough events. */
+const smallFile = 64 * 1024;
 
 /**
  * Trains `pair_statistics`, or the model that `config` chooses, on the events before a point in time, and returns a predictor that scores and ranks future
@@ -74,8 +95,18 @@ export async function fitEvents(
       ...config,
     };
     const overrides = overridesOf(keys);
-    return resolveTemporalConfig(parse(temporalTemplate({ path }, overrides)), overrides).config;
+    const resolved = resolveTemporalConfig(parse(temporalTemplate({ path }, overrides)), overrides).config;
+    if (rows === null) await checkEventFile(path, streamOptions(resolved));
+    return resolved;
   });
+}
+
+/** Throws for a file without times, and for one with too few events. */
+async function checkEventFile(path: string, options: ReadTemporalOptions): Promise<void> {
+  await checkEventColumns(path, options);
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found?.isFile() !== true || found.size > smallFile) return;
+  checkAmount((await readTemporal(path, { ...options, sort: true })).events.src.length);
 }
 
 /** Returns the file of the events; rows in memory and results of queries are written to `path`. */
@@ -130,6 +161,7 @@ function eventRows(
         checked[wrong].features,
       ),
     );
+  checkAmount(checked.length);
   return checked;
 }
 
