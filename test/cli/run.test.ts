@@ -49,6 +49,12 @@ describe.skipIf(!hasMpi)(`skein run${hasMpi ? '' : ' (skipped: mpirun is missing
     expect(JSON.parse(out)).toMatchObject({ event: 'done' });
   }, 240_000);
 
+  it('prints the error of a command that all ranks run once', () => {
+    const { code, err } = skeinRun(['-n', '2', 'query', '/nowhere/run', '--neighbors', 'a']);
+    expect(code).not.toBe(0);
+    expect(err.match(/expected the directory of a run/g)).toHaveLength(1);
+  }, 240_000);
+
   it('passes signals on', async () => {
     const child = spawn(
       process.execPath,

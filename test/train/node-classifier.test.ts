@@ -168,12 +168,14 @@ describe('classificationMetrics', () => {
     expect(m.f1[1]).toBeCloseTo(0.5);
     expect(m.macroF1).toBeCloseTo((2 / 3 + 0.5 + 0) / 3);
     expect(m.count).toBe(4);
+    expect(JSON.parse(JSON.stringify(m)).confusion).toEqual(m.confusion);
   });
 
   it('takes memory by the number of classes, not by its square', () => {
     const m = classificationMetrics([10_115, 80_331, 99_998, -1], [10_115, 99_998, 99_998, 0], 99_999);
     expect(m).toMatchObject({ accuracy: 2 / 3, count: 3 });
     expect(m.macroF1).toBeCloseTo((1 + 0 + 2 / 3) / 3);
+    expect(Object.keys(m)).not.toContain('confusion');
     expect(() => m.confusion).toThrow(/at most 2048 classes for confusion, got 99999/);
   });
 

@@ -56,7 +56,9 @@ export async function runCommand(
     return;
   }
   checkAddon(line);
-  process.exitCode = await launch(isOwn ? ownCommand(line) : line, options, isOwn);
+  // Only training divides work: other commands fail on every rank with the same message.
+  const hidesErrors = isOwn && line[0] !== 'train';
+  process.exitCode = await launch(isOwn ? ownCommand(line) : line, options, { isOwn, hidesErrors });
 }
 
 /** Throws if the MPI addon is missing, once and before the ranks start: each of them would fail with the same message. */
@@ -67,7 +69,11 @@ export function checkAddon(line: readonly string[], isBuilt: boolean = isMpiBuil
   );
 }
 
-async function launch(command: readonly string[], options: RunCommand, isOwn: boolean): Promise<number> {
+async function launch(
+  command: readonly string[],
+  options: RunCommand,
+  { isOwn, hidesErrors }: { readonly isOwn: boolean; readonly hidesErrors: boolean },
+): Promise<number> {
   const { kind, program } = findLauncher(options.launcher);
   const { hosts, allOutput, workers = countSlots(hosts) } = options;
   const errorFolder =
@@ -98,7 +104,7 @@ async function launch(command: readonly string[], options: RunCommand, isOwn: bo
       own ? requestStopFirst() : passUnchanged,
       (pid) => watchLauncher(pid, errorFolder),
     );
-    if (code !== 0 && errorFolder !== null) printRankErrors(errorFolder);
+    if (code !== 0 && errorFolder !== null && !hidesErrors) printRankErrors(errorFolder);
     return code;
   } finally {
     if (errorFolder !== null) rmSync(errorFolder, { recursive: true, force: true });

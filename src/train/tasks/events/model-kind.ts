@@ -54,7 +54,7 @@ export function checkAbilities(config: TemporalRunConfig): void {
   const { kind, workers = false, labels = false } = requiredKind('train', config);
   if (config.distributed !== null && !workers)
     throw new ConfigError(
-      `train: expected a single process for model.kind ${kind}, got "run -n" or a section distributed. Train it in one process; only model.kind general supports several workers.`,
+      `train: expected a single process for model.kind ${kind}, got "run -n" or a section distributed. Only model.kind general supports several workers: pass --model.kind=general to "skein config", or train in one process.`,
     );
   if (config.labels.epochs > 0 && !labels)
     throw new ConfigError(

@@ -339,7 +339,7 @@ function checkWorkers(config: SkeinConfig, workers: number): void {
   if (training.form !== 'NEGATIVES')
     throw markCollective(
       new ConfigError(
-        `training.form: expected NEGATIVES with ${workers} workers, got ${training.form}. Each worker has only its share of the rows; use one worker, which computes on all cores.`,
+        `training.form: expected NEGATIVES with ${workers} workers, got ${training.form}. Each worker has only its share of the rows. Pass --training.form=NEGATIVES, or use one worker, which computes on all cores.`,
       ),
     );
   const shardsRequested = config.distributed?.edges === 'spread';

@@ -58,26 +58,29 @@ export function classificationMetrics(
   });
   const seen = f1.filter((value) => !Number.isNaN(value));
   const accuracy = count === 0 ? Number.NaN : right / count;
-  return {
+  const metrics = {
     accuracy,
     macroF1: seen.length === 0 ? Number.NaN : seen.reduce((sum, v) => sum + v, 0) / seen.length,
     microF1: accuracy,
     f1,
-    get confusion() {
-      if (pairs === null)
-        throw new ValueError(
-          expected(
-            where,
-            `at most ${mostInConfusion} classes`,
-            'confusion',
-            numClasses,
-            'Use f1, which has each class.',
-          ),
-        );
-      return Array.from({ length: numClasses }, (_, c) =>
-        Array.from(pairs.subarray(c * numClasses, (c + 1) * numClasses)),
-      );
-    },
     count,
   };
+  if (pairs === null) return withoutConfusion(metrics, numClasses);
+  const confusion = Array.from({ length: numClasses }, (_, c) =>
+    Array.from(pairs.subarray(c * numClasses, (c + 1) * numClasses)),
+  );
+  return { ...metrics, confusion };
+}
+
+/** Adds a field that explains itself when it is read; it is not listed, so that the others can be printed. */
+function withoutConfusion(
+  metrics: Omit<ClassificationMetrics, 'confusion'>,
+  numClasses: number,
+): ClassificationMetrics {
+  const get = (): never => {
+    const advice = 'Use f1, which has each class.';
+    const what = `at most ${mostInConfusion} classes`;
+    throw new ValueError(expected('classificationMetrics', what, 'confusion', numClasses, advice));
+  };
+  return Object.defineProperty(metrics, 'confusion', { get }) as ClassificationMetrics;
 }
