@@ -6,6 +6,7 @@ import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileS
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { Command } from 'commander';
 import { afterAll, describe, expect, test } from 'vitest';
 import { openModel } from '../predict/index.js';
 import { registerTemporalModel } from '../temporal/index.js';
@@ -13,6 +14,7 @@ import { findTemporalModel } from '../temporal/models/registry.js';
 import { loadPlugins, openRun } from '../train/index.js';
 import { loadRunConfig } from '../train/load-run-config.js';
 import { readRecord } from '../train/run/run-record.js';
+import { commands } from './commands/index.js';
 import { run } from './program.js';
 import { captureOutput } from './testing/capture-output.js';
 
@@ -200,4 +202,16 @@ test('a program registers a kind without a module', async () => {
   expect(loadRunConfig(join(folder, 'own', 'full_config.yaml')).config).toMatchObject({ plugins: [] });
   remove();
   await expect(openRun(join(folder, 'own'))).rejects.toThrow(/model\.kind, got "own_bank"/);
+});
+
+test('docs/extending.md lists the commands that take --plugin', () => {
+  const program = new Command().enablePositionalOptions();
+  for (const register of commands) register(program);
+  const takers = program.commands
+    .filter(({ options }) => options.some(({ long }) => long === '--plugin'))
+    .map((command) => command.name());
+  const page = readFileSync(new URL('../../docs/extending.md', import.meta.url), 'utf8');
+  const sentence = /^`config`, (?:[^.]|\.\S)*?take\s+`--plugin`/m.exec(page)?.[0] ?? '';
+  const listed = [...sentence.matchAll(/`(\w+)`/g)].map(([, name]) => name);
+  expect(listed.sort()).toEqual(takers.sort());
 });

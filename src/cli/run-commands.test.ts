@@ -557,7 +557,7 @@ it('recommend checks the model before the file', async () => {
   expect(await expectFailure('recommend', at('run'), '--output', at('taken.csv'))).toMatch(/--overwrite/);
 });
 
-it('train and search name a file that is no configuration, and how to prepare data', async () => {
+it('train and search name a file that is not a configuration, and how to prepare data', async () => {
   writeFileSync(at('facts.csv'), `head,relation,tail\n${'ana,works in,data\n'.repeat(500)}`);
   for (const args of [['train'], ['search', '--space', 'kg']]) {
     const [command, ...more] = args;

@@ -385,7 +385,7 @@ describe('fitEvents', () => {
     await expect(model.append([event])).rejects.toThrow(
       'expected 2 numbers (quantity, price) for events[0].features, got [].',
     );
-    await expect(model.rank({ head: 'nobody at all' })).rejects.toThrow(
+    await expect(model.rank({ head: 'zzzzzzzzzz' })).rejects.toThrow(
       /The model knows \d+ nodes, such as "user \d+", /,
     );
     await model.close();

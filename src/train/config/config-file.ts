@@ -86,7 +86,7 @@ export function readConfigFile(path: string, mayBeEmpty = false): ConfigFile {
   return { path, text, values, lineOf };
 }
 
-/** Returns what to do about a file that is no configuration: data must be prepared first. */
+/** Returns what to do about a file that is not a configuration: data must be prepared first. */
 function startAdvice(path: string): string {
   const skein = invocation();
   return isDataFile(path)

@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isTree } from '../../util/schema/key-path.js';
+import { readCompleteRecords } from '../run/metrics-file.js';
 import { bestFile, readSettings, settingsFile } from './search-files.js';
 import { logFile, type TrialEvent } from './trial-log.js';
 
@@ -24,7 +25,7 @@ export function isSearchDirectory(path: string): boolean {
 
 export function describeSearch(directory: string): SearchDescription {
   const { trials, space } = readSettings(directory);
-  const events = readEvents(join(directory, logFile));
+  const events = [...readCompleteRecords(join(directory, logFile))] as unknown as TrialEvent[];
   const trialsWith = (event: TrialEvent['event']): number =>
     new Set(events.filter((one) => one.event === event).map(({ trial }) => trial)).size;
   const path = join(directory, bestFile);
@@ -35,16 +36,4 @@ export function describeSearch(directory: string): SearchDescription {
     ...{ kind: 'search', directory, keys: isTree(space) ? Object.keys(space) : [], trials },
     ...{ trained: trialsWith('done'), failed: trialsWith('failed'), best },
   };
-}
-
-/** Reads the log without lines that are damaged or being written. */
-function readEvents(path: string): TrialEvent[] {
-  const lines = existsSync(path) ? readFileSync(path, 'utf8').split('\n') : [];
-  return lines.flatMap((line) => {
-    try {
-      return [JSON.parse(line) as TrialEvent];
-    } catch {
-      return [];
-    }
-  });
 }
