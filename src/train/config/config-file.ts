@@ -95,7 +95,7 @@ function startAdvice(path: string): string {
 }
 
 /** Returns whether a file is, by its name, a table of data. */
-export function isDataFile(path: string): boolean {
+function isDataFile(path: string): boolean {
   return /\.(csv|tsv|txt|edges|parquet|jsonl|ndjson)(\.gz)?$/.test(path);
 }
 
