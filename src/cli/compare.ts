@@ -111,7 +111,8 @@ function metricRows(runs: readonly ComparedRun[]): MetricRow[] {
 
 /** Returns numbers, with bars for metrics between 0 and 1. A mean rank (mr) begins at 1 and has no end. */
 function withBars(name: string, values: readonly number[]): string[] {
-  const isShare = !/ mr$/.test(name) && values.every((value) => Number.isNaN(value) || (value >= 0 && value <= 1));
+  const isShare =
+    !/ mr$/.test(name) && values.every((value) => Number.isNaN(value) || (value >= 0 && value <= 1));
   return values.map((value) => {
     if (Number.isNaN(value)) return '–';
     return isShare ? `${value.toFixed(4)} ${bar(value, 10)}` : value.toFixed(4);

@@ -74,7 +74,7 @@ export function lineChart(options: LineChartOptions): Panel {
 }
 
 /** Returns the points of a curve; of a long one the lowest and the highest of each stretch, so that no peak is lost. */
-export function thin({ x, y }: Pick<Curve, 'x' | 'y'>, most = mostPoints): (readonly [number, number])[] {
+function thin({ x, y }: Pick<Curve, 'x' | 'y'>, most = mostPoints): (readonly [number, number])[] {
   const count = Math.min(x.length, y.length);
   const all = Array.from({ length: count }, (_, i) => [x[i], y[i]] as const);
   if (count <= most) return all;
