@@ -149,6 +149,10 @@ describe('messages', () => {
     expect(() => g.updateAll(fn.uMulE('h', 'w', 'm'), fn.sum('m', 'y'))).toThrow(/broadcast|shape/i);
     expect(() => g.updateAll(fn.copyU('h', 'm'), { op: 'median' } as never)).toThrow(ValueError);
     expect(() => g.aggregate(rand([4, 2]))).toThrow(/5 rows \(one per source\)/);
+    expect(() => g.aggregate(rand([5, 2]), 'mean' as never)).toThrow(
+      'expected an object for options, got "mean"',
+    );
+    expect(() => g.aggregate(rand([5, 2]), { reduc: 'mean' } as never)).toThrow('Did you mean reduce?');
     expect(() => g.aggregate(rand([5, 2]), { reduce: 'max', self: true })).toThrow(/reduce 'sum' or 'mean'/);
     expect(() => g.dotScores(rand([5, 1, 2]), rand([5, 1, 3]))).toThrow(/shape \[5, 1, 2\]/);
     expect(() => bipartiteGraph().aggregate(rand([9, 1]), { self: true })).toThrow(/among the sources/);

@@ -8,6 +8,7 @@ import { builtinOp } from '../../tensor/op.js';
 import { checkFloat, checkSameFloat, pack } from '../../tensor/ops/common.js';
 import { formatShape, sizeOf } from '../../tensor/shape.js';
 import { expected, ShapeError, ValueError } from '../../util/errors.js';
+import { checkOptionNames } from '../../util/option-names.js';
 import type { Adjacency } from '../adjacency.js';
 import type { ReduceName } from '../fn.js';
 import type { AggregateOptions } from '../message-graph.js';
@@ -186,6 +187,9 @@ export function checkAggregate(
   options: AggregateOptions,
   selfOffset: number | null,
 ): CheckedAggregate {
+  checkOptionNames('aggregate', options, {
+    ...({ reduce: true, weight: true, srcScale: true, dstScale: true, self: true } as const),
+  });
   const { reduce = 'sum', weight = null, srcScale = null, dstScale = null, self = false } = options;
   checkSameFloat('aggregate', { x, weight });
   if (!Object.hasOwn(reduceCode, reduce))
