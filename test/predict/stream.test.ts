@@ -301,7 +301,7 @@ describe('events', () => {
       [[at(1), { ...at(1), id: 'é'.repeat(65) }], /1 to 128 bytes for events\[1\]\.id/],
       [[{ ...at(1), id: '\ud800' }], /128 bytes/],
       [[{ ...at(1), id: 7 }], /128 bytes/],
-      [[{ ...at(1), features: [1] }], /0 numbers/],
+      [[{ ...at(1), features: [1] }], /no features for events\[0\]\.features/],
       ['x', /a list/],
     ];
     for (const [events, message] of wrong)
