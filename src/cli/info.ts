@@ -138,7 +138,9 @@ const count = (value: number): string => value.toLocaleString('en');
 /** Describes the run that was packed, under the name of the file: where it is unpacked is of no use to the reader. */
 async function printPacked(file: string, output: Output): Promise<void> {
   const run = await withRunDirectory(file, describeRun);
-  printRun({ ...run, directory: file }, output, { packed: true, bytes: statSync(file).size });
+  // The dataset is a part of the file; where it was unpacked is gone.
+  const described = { ...run, directory: file, datasetFound: null };
+  printRun(described, output, { packed: true, bytes: statSync(file).size });
 }
 
 /** @param packed fields of `--json` about the archive that the run is in */

@@ -51,7 +51,13 @@ describe('info', () => {
   it.each(['links', 'events'])('describes the run of %s', async (name) => {
     const last = async (path: string): Promise<Record<string, unknown>> =>
       JSON.parse((await shown('info', path, '--json')).trim().split('\n').at(-1) as string);
-    const { directory: _, dataset: __, checkpoints: ___, ...own } = await last(at(name, 'run'));
+    const {
+      directory: _,
+      dataset: __,
+      checkpoints: ___,
+      datasetFound: ____,
+      ...own
+    } = await last(at(name, 'run'));
     const packed = await last(at(`${name}.tgz`));
     expect(packed).toMatchObject({ ...own, directory: at(`${name}.tgz`), packed: true });
     expect(packed).toMatchObject({ bytes: statSync(at(`${name}.tgz`)).size });

@@ -51,5 +51,6 @@ test.each(bundlers)('%s: pages train', async (bundler) => {
 });
 
 test('a page with a GCN stays small', () => {
-  for (const bundler of bundlers) expect(sizes[`/${bundler}/gnn.js`]).toBeLessThan(180_000);
+  // Before compression; a page that contains a whole further part of the package is larger by tens of kilobytes.
+  for (const bundler of bundlers) expect(sizes[`/${bundler}/gnn.js`]).toBeLessThan(182_000);
 });
