@@ -1,6 +1,6 @@
 /**
- * Writes dist/ from src/ with tsc (incremental: takes a fraction of a second if nothing changed), and the entries for
- * browsers.
+ * Writes dist/ from src/ with tsc (incremental: takes a fraction of a second if nothing changed), the entries for browsers,
+ * and the page.
  *
  * tsc has two gaps, closed here: it keeps the outputs of deleted or renamed sources in dist, and it does not rewrite a
  * deleted output while its build record lists it.
@@ -9,6 +9,7 @@ import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { browserEntries, writeBrowserEntries } from './browser-entries.mjs';
+import { buildPage } from './build-page.mjs';
 import { main, root, run, StepError } from './steps.mjs';
 
 const outputs = ['.js', '.d.ts'];
@@ -38,7 +39,8 @@ export function buildJs() {
   const record = join(dist, '.tsbuildinfo');
   const present = filesIn(dist);
   for (const file of present) {
-    if (!expected.has(file) && !written.has(`dist/${file}`)) rmSync(join(dist, file));
+    if (!expected.has(file) && !written.has(`dist/${file}`) && !file.startsWith('web/'))
+      rmSync(join(dist, file));
   }
   if (present.length < expected.size || [...expected].some((file) => !present.includes(file)))
     rmSync(record, { force: true });
@@ -51,6 +53,7 @@ export function buildJs() {
   ]);
   if (tsc.code !== 0) throw new StepError(`the sources do not compile:\n${tsc.output.trimEnd()}`);
   writeBrowserEntries();
+  buildPage();
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) await main('build-js', buildJs);

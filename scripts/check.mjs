@@ -17,6 +17,7 @@ const checks = [
   ['kernel parameters', ...script('check-kernels.mjs')],
   ['size budget', ...script('check-budget.mjs')],
   ['types', bin('tsc'), ['--noEmit', '--pretty', 'false']],
+  ['types of the page', bin('tsc'), ['-p', 'web/tsconfig.json', '--noEmit', '--pretty', 'false']],
   ['dead code', bin('knip'), ['--no-progress']],
   ['package', ...script('check-package.mjs')],
 ];

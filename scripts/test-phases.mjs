@@ -240,7 +240,7 @@ export function allPhases() {
     },
     {
       name: 'long-memory',
-      about: 'memory over 10,000 steps and 10 million edges, bytes for 1, 2 and 4 threads',
+      about: 'memory over 19,000 steps and 10 million edges, bytes for 1, 2 and 4 threads',
       args: long('memory', 'preprocess-memory', 'determinism'),
     },
     {

@@ -1,12 +1,11 @@
 /** The work of `skein compare`: results of runs side by side, and the keys in which their configurations differ. */
-import { join } from 'node:path';
 import { bar, sparkline } from '../plot/index.js';
 import { runPath } from '../predict/open-model.js';
-import { readConfigFile } from '../train/config/config-file.js';
 import { describeRun, type RunDescription } from '../train/describe-run.js';
 import { isRunDirectory } from '../train/find-run.js';
 import { Output } from '../train/index.js';
 import { readCurves } from '../train/run/run-curves.js';
+import { readRunSettings } from '../train/run/run-settings.js';
 import { StateError, ValueError } from '../util/errors.js';
 
 interface ComparedRun {
@@ -63,26 +62,12 @@ async function readRun(path: string): Promise<ComparedRun> {
     throw new StateError(
       `compare: expected directories of runs, got ${path}. "skein train" creates them; "skein info" describes other paths.`,
     );
-  const settings = new Map<string, string>();
-  flatten(readConfigFile(join(directory, 'full_config.yaml')).values, '', settings);
   return {
     name: path,
     description: await describeRun(directory),
-    settings,
+    settings: readRunSettings(directory),
     losses: readCurves(directory).epochs.map(({ loss }) => loss),
   };
-}
-
-/** Paths differ between runs by their nature. */
-const ownKeys = new Set(['storage.model_dir', 'train.model_dir']);
-
-function flatten(value: unknown, key: string, found: Map<string, string>): void {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
-    for (const [name, inner] of Object.entries(value))
-      flatten(inner, key === '' ? name : `${key}.${name}`, found);
-    return;
-  }
-  if (!ownKeys.has(key)) found.set(key, typeof value === 'string' ? value : JSON.stringify(value));
 }
 
 function settingRows(runs: readonly ComparedRun[]): Row[] {

@@ -36,6 +36,8 @@ export interface ExportSource {
 }
 
 export async function exportCommand(path: string, command: ExportCommand): Promise<void> {
+  if (command.format.toLowerCase() === 'tensorboard')
+    return (await import('./export-tensorboard.js')).exportTensorBoard(path, command);
   const format = command.format.toLowerCase() === 'onnx' ? null : parseFormat(command.format);
   for (const kind of command.what ?? [])
     if (!Object.hasOwn(kinds, kind))
@@ -109,7 +111,7 @@ function parseFormat(text: string): ExportFormat {
   const format = exportFormats.find((known) => known === (lower === 'binary' ? 'npy' : lower));
   if (format === undefined)
     throw new ValueError(
-      `export: expected one of ${exportFormats.join(', ')}, onnx for --format, got ${text}.`,
+      `export: expected one of ${exportFormats.join(', ')}, onnx, tensorboard for --format, got ${text}.`,
     );
   return format;
 }

@@ -1,14 +1,16 @@
 /** The work of `skein serve`: opens runs, serves them until a signal, then lets requests finish. */
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { NewNodesRule, StreamOptions, StreamSource } from '../predict/index.js';
+import { runPath } from '../predict/open-model.js';
 import { DurableStream } from '../predict/stream/durable-stream.js';
-import { modelSource, parseRunPaths, type RunningServer, serve } from '../server/index.js';
-import { fromSystem, isSystemError } from '../storage/atomic-file.js';
+import type { RunList } from '../server/app.js';
+import { modelSource, parseRunPaths, type RunningServer, type RunPath, serve } from '../server/index.js';
+import { isRunDirectory } from '../train/find-run.js';
 import { Output } from '../train/index.js';
 import { checkNumber, ValueError } from '../util/errors.js';
 import { runAll } from '../util/run-all.js';
 import type { PluginOptions } from './options/options.js';
+import { readToken } from './read-token.js';
 import { untilStopSignal } from './stop-signals.js';
 import { parseSourceFields, parseStreamSource } from './stream-source.js';
 import { version } from './version.js';
@@ -19,6 +21,7 @@ export interface ServeCommand extends PluginOptions {
   readonly tokenFile?: string;
   readonly corsOrigin: readonly string[];
   readonly reload: number;
+  readonly basePath: string;
   readonly state?: string;
   readonly lateness?: number;
   readonly late?: 'drop' | 'side' | 'apply';
@@ -46,10 +49,10 @@ async function serveUntil(
   given: readonly string[],
   command: ServeCommand,
 ): Promise<void> {
-  const { host, port, reload, json, plugin: plugins, corsOrigin: corsOrigins } = command;
+  const { host, port, reload, json, plugin: plugins, corsOrigin: corsOrigins, basePath } = command;
   const output = new Output({ json });
   const runs = parseRunPaths('serve', given);
-  const token = readToken(command);
+  const token = readToken('serve', command.tokenFile);
   checkNumber('serve', '--reload', reload, 0, 86_400);
   const fields = parseSourceFields(command.sourceFields ?? '');
   const startSource = command.source === undefined ? null : parseStreamSource(command.source, fields);
@@ -70,6 +73,7 @@ async function serveUntil(
       }),
     ),
     ...{ host, port, token, corsOrigins, version, onError, reloadEvery: reload * 1000 },
+    ...{ basePath: basePath.replace(/\/$/, ''), runs: servedRuns(runs) },
     ...(json ? { onRequest: (request) => output.event('request', { ...request }) } : {}),
     onListen: (url) => {
       output.event('opening', { url });
@@ -88,7 +92,10 @@ async function serveUntil(
   const stream = startSource === null ? null : await onlyStream(server);
   for (const { name, predictor } of server.models)
     output.text(`${name}: a model of ${predictor.kind}, answers ${predictor.answers.join(', ')}`);
-  output.text(`Listening on ${server.url}${token === null ? '' : ', with a token'}`);
+  output.text(`Listening on ${server.url}${basePath}${token === null ? '' : ', with a token'}`);
+  output.text(
+    `Page: ${server.pageLink()}${token === null ? '' : ' (the link works once, within 15 minutes)'}`,
+  );
   output.event('listening', { url: server.url, models: server.models.map(({ description }) => description) });
   const source = startSource === null || stream === null ? null : startSource(stream);
   if (source !== null) reportEnd(source, output);
@@ -103,6 +110,14 @@ async function serveUntil(
   await runAll([async () => (failure === null ? source?.stop() : undefined), () => server.close()]);
   if (failure !== null) throw failure;
   output.event('done', {});
+}
+
+/** Returns the served runs as those of the page; a packed model is unpacked elsewhere and has no curves to show. */
+function servedRuns(runs: readonly RunPath[]): RunList {
+  const shown = runs
+    .map(({ name, path }) => ({ name, path: runPath(path) }))
+    .filter(({ path }) => isRunDirectory(path));
+  return { roots: [], list: () => shown, find: (name) => shown.find((run) => run.name === name) };
 }
 
 /** Returns the stream that takes events of `--source`; closes the server if it has none or several. */
@@ -150,23 +165,4 @@ function streamOptions(
     );
   }
   return { stream: { state: join(state, folder), ...Object.fromEntries(given) } };
-}
-
-/** Returns the token of the file or of the environment. It is never printed. */
-function readToken({ tokenFile }: ServeCommand): string | null {
-  const token = tokenFile === undefined ? process.env['SKEIN_TOKEN'] : readTokenFile(tokenFile);
-  const text = token?.trim() ?? '';
-  if (text !== '' && !/^[\x21-\x7e]+$/.test(text))
-    throw new ValueError('serve: expected a token of printable characters without spaces, got others.');
-  if (text === '' && tokenFile !== undefined)
-    throw new ValueError(`serve: expected a token in ${tokenFile}, got an empty file.`);
-  return text === '' ? null : text;
-}
-
-function readTokenFile(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (error) {
-    throw isSystemError(error) ? fromSystem(error, path) : error;
-  }
 }

@@ -46,7 +46,7 @@ export function label(content: string, x: number, y: number, attributes: Attribu
 export const seriesClass = (i: number): string => `s${i % seriesColors.length}`;
 
 /** Colours that differ for readers with colour-vision deficiencies too, for light and dark backgrounds. */
-const seriesColors: readonly (readonly [light: string, dark: string])[] = [
+export const seriesColors: readonly (readonly [light: string, dark: string])[] = [
   ['#0969da', '#58a6ff'],
   ['#d1570f', '#ffa657'],
   ['#1a7f5a', '#3fcf8e'],

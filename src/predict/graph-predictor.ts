@@ -91,6 +91,11 @@ export class GraphPredictor extends BasePredictor {
       : ['classify', 'neighbors', 'embed'];
   }
 
+  /** Returns the id of a node; an unknown name is an error with similar ones. */
+  nodeId(name: Name): number {
+    return this.#node('node', name);
+  }
+
   protected override async scoreList(
     edges: readonly EdgeName[],
     { unit, unknown = 'error', newNodes }: ScoreOptions,

@@ -3,6 +3,7 @@
  * a rejected request changes nothing. Errors have one form: `{ "error": sentence, "code": word }`.
  */
 import { OpenAPIHono } from '@hono/zod-openapi';
+import { getPath } from 'hono/utils/url';
 import { eventRoutes } from './event-routes.js';
 import { guard, isHealth } from './guard.js';
 import { fromPredictor, HttpError, internalError, stillOpening } from './http-error.js';
@@ -10,14 +11,23 @@ import { inferenceRoutes } from './inference-routes.js';
 import { infoRoutes } from './info-routes.js';
 import type { ServeLimits } from './limits.js';
 import { modelRoutes } from './model-routes.js';
+import { servePage } from './page/page-routes.js';
+import { sessionRoutes } from './page/session-routes.js';
+import type { Sessions } from './page/sessions.js';
 import type { BodyBudget } from './read-json.js';
 import { addRoutes, type ServerEnv } from './routes.js';
+import type { CatalogRun } from './runs/run-catalog.js';
+import { runRoutes } from './runs/run-routes.js';
 import type { ServedModel } from './served-model.js';
 import type { ServerMetrics } from './server-metrics.js';
 
 /** State that the parts of a server share. */
 export interface ServerState {
   readonly models: readonly ServedModel[];
+  /** Returns the model of a name; without a name, the only one. It may have to be opened. */
+  model(name: string | undefined): Promise<ServedModel>;
+  /** The runs that the page shows. */
+  readonly runs: RunList;
   readonly limits: ServeLimits;
   readonly metrics: ServerMetrics;
   readonly budget: BodyBudget;
@@ -27,6 +37,16 @@ export interface ServerState {
   /** Whether the server takes no more requests. */
   isStopping: boolean;
   inFlight: number;
+  /** Calls a function when the server stops: answers that have no end of their own end then. */
+  onStop(stop: () => void): void;
+}
+
+/** The runs that a page shows. */
+export interface RunList {
+  /** Folders that are searched. */
+  readonly roots: readonly string[];
+  list(): readonly CatalogRun[];
+  find(name: string): CatalogRun | undefined;
 }
 
 export interface RequestRecord {
@@ -42,6 +62,9 @@ export interface AppOptions {
   readonly hosts: readonly string[];
   readonly token?: string | null;
   readonly corsOrigins?: readonly string[];
+  /** The path below which a proxy shows the server, such as `/skein`; '' for its root. */
+  readonly basePath?: string;
+  readonly sessions?: Sessions | undefined;
   /** Told about every answered request. */
   readonly onRequest?: (request: RequestRecord) => void;
   /** Told about errors that clients see as "internal error". */
@@ -49,8 +72,8 @@ export interface AppOptions {
 }
 
 export function serverApp(options: AppOptions): OpenAPIHono<ServerEnv> {
-  const { state, hosts, token = null, corsOrigins = [] } = options;
-  const app = new OpenAPIHono<ServerEnv>();
+  const { state, hosts, token = null, corsOrigins = [], basePath = '', sessions } = options;
+  const app = new OpenAPIHono<ServerEnv>({ getPath: (request) => withoutBase(getPath(request), basePath) });
   app.onError((error, context) => {
     const known = fromPredictor(error);
     if (known === undefined) options.onError?.(error);
@@ -64,8 +87,8 @@ export function serverApp(options: AppOptions): OpenAPIHono<ServerEnv> {
     context.set('route', 'other');
     context.set('model', '');
     await next();
-    // Answers are data of this moment, and never a page.
-    context.header('cache-control', 'no-store');
+    // Answers are data of this moment; only files of the page may be kept.
+    if (!context.res.headers.has('cache-control')) context.header('cache-control', 'no-store');
     context.header('x-content-type-options', 'nosniff');
     const { method, path } = context.req;
     const { status } = context.res;
@@ -77,15 +100,24 @@ export function serverApp(options: AppOptions): OpenAPIHono<ServerEnv> {
       ...(model === '' ? {} : { model }),
     });
   });
-  app.use(guard({ hosts, token, corsOrigins }));
+  app.use(guard({ hosts, token, corsOrigins, sessions }));
   app.use(limitRequests(state));
+  app.use(servePage());
   addRoutes(app, [
     ...infoRoutes(state, () => app),
+    ...(sessions === undefined ? [] : sessionRoutes(sessions)),
+    ...runRoutes(state),
     ...modelRoutes(state),
     ...eventRoutes(state),
     ...inferenceRoutes(state),
   ]);
   return app;
+}
+
+/** Returns a path without the base; one outside of it is no path of the server. */
+function withoutBase(path: string, base: string): string {
+  if (base === '' || path.startsWith(`${base}/`)) return path.slice(base.length);
+  return path === base ? '/' : `/outside${path}`;
 }
 
 /** Bounds the requests in flight. Health and metrics are answered in any case. */

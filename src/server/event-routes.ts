@@ -4,7 +4,6 @@ import type { StreamEvent, StreamNode } from '../predict/index.js';
 import type { ServerState } from './app.js';
 import { event, eventId, list, object, streamNode, toTime } from './body-schemas.js';
 import { HttpError, invalid } from './http-error.js';
-import { findModel } from './info-routes.js';
 import type { LiveStream, QuarantineAccess } from './live-stream.js';
 import { answerBody } from './model-routes.js';
 import type { Route, ServerContext } from './routes.js';
@@ -50,8 +49,8 @@ export function eventRoutes(state: ServerState): Route[] {
       answerBody(state, context, keys, async (model, { keys: given }) => ({
         result: await work(quarantineOf(streamOf(model.stream, model.name), model.name), given),
       }));
-  const ofStream = (read: (stream: LiveStream, name: string) => object) => (context: ServerContext) => {
-    const model = findModel(state, context.req.param('name'));
+  const ofStream = (read: (stream: LiveStream, name: string) => object) => async (context: ServerContext) => {
+    const model = await state.model(context.req.param('name'));
     context.set('model', model.name);
     return context.json(read(streamOf(model.stream, model.name), model.name));
   };
@@ -80,8 +79,8 @@ export function eventRoutes(state: ServerState): Route[] {
         answer: done,
       },
       isUsed: hasQuarantine,
-      handle: (context) => {
-        const model = findModel(state, context.req.param('name'));
+      handle: async (context) => {
+        const model = await state.model(context.req.param('name'));
         context.set('model', model.name);
         const options = page.parse(context.req.query());
         return context.json({

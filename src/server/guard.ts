@@ -6,6 +6,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Context, MiddlewareHandler } from 'hono';
 import { HttpError } from './http-error.js';
+import type { Sessions } from './page/sessions.js';
 
 export interface GuardOptions {
   /** Accepted Host headers, with port; filled when the server listens. */
@@ -14,12 +15,17 @@ export interface GuardOptions {
   readonly token: string | null;
   /** Origins whose pages may send requests. */
   readonly corsOrigins: readonly string[];
+  /** Sessions of the page, which need no token. */
+  readonly sessions?: Sessions | undefined;
 }
 
 /** Paths that need no token: they reveal nothing but that the server runs. */
 export const isHealth = (path: string): boolean => path === '/health' || /^(\/v2)?\/health\//.test(path);
 
-export function guard({ hosts, token, corsOrigins }: GuardOptions): MiddlewareHandler {
+/** The path of links that open the page; a code replaces the token. */
+const isLogin = (path: string, method: string): boolean => path === '/login' && method === 'GET';
+
+export function guard({ hosts, token, corsOrigins, sessions }: GuardOptions): MiddlewareHandler {
   const wanted = token === null ? null : digest(token);
   return async (context, next) => {
     const host = (context.req.header('host') ?? '').toLowerCase();
@@ -42,7 +48,8 @@ export function guard({ hosts, token, corsOrigins }: GuardOptions): MiddlewareHa
         return context.body(null, 204);
       }
     }
-    if (wanted !== null && !isHealth(context.req.path)) checkToken(context, wanted);
+    const isPublic = isHealth(context.req.path) || isLogin(context.req.path, context.req.method);
+    if (wanted !== null && !isPublic && sessions?.isOpen(context) !== true) checkToken(context, wanted);
     return next();
   };
 }

@@ -4,7 +4,6 @@ import type { ServerState } from './app.js';
 import { choice } from './body-schemas.js';
 import { checkBody } from './check-body.js';
 import { HttpError, invalid } from './http-error.js';
-import { findModel } from './info-routes.js';
 import { type Operation, operations } from './operations.js';
 import { readJson } from './read-json.js';
 import type { Route, ServerContext } from './routes.js';
@@ -75,7 +74,7 @@ export async function answerBody<S extends z.ZodObject>(
   schema: S,
   answer: (model: ServedModel, body: z.output<S>, signal: AbortSignal) => Promise<unknown>,
 ): Promise<Response> {
-  const model = findModel(state, context.req.param('name'));
+  const model = await state.model(context.req.param('name'));
   context.set('model', model.name);
   const read = await readJson(context.req.raw, state.limits, state.budget);
   const ending = new RequestEnd(context, state.limits.answerTimeout);

@@ -2,79 +2,48 @@
  * `serve`: trained models behind HTTP. It listens on the loopback address by default; on any other a token is required. It
  * listens before models are opened, so that supervisors see a process that lives but is not ready. Closing stops intake, lets requests finish, then closes streams and models.
  */
+import { setMaxListeners } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { getRequestListener, RequestError } from '@hono/node-server';
-import { checkInteger, checkNumber, expected, StateError, ValueError } from '../util/errors.js';
-import { checkOptionNames } from '../util/option-names.js';
+import { StateError } from '../util/errors.js';
 import { runAll } from '../util/run-all.js';
-import { type RequestRecord, type ServerState, serverApp } from './app.js';
+import { type RunList, type ServerState, serverApp } from './app.js';
 import { answerConnectionErrors, errorResponse, requireHost, wrongAddress } from './connection-errors.js';
-import { hostNames, isLoopback } from './host-names.js';
+import { hostNames } from './host-names.js';
 import { internalError } from './http-error.js';
-import { resolveLimits, type ServeLimits } from './limits.js';
+import { findModel } from './info-routes.js';
+import type { ServeLimits } from './limits.js';
+import { Sessions } from './page/sessions.js';
 import { BodyBudget } from './read-json.js';
 import type { QueueOptions } from './request-queue.js';
+import { LazyModels } from './runs/lazy-models.js';
+import type { CatalogRun } from './runs/run-catalog.js';
+import { checkServeOptions, type ServeOptions } from './serve-options.js';
 import { type ModelSource, ServedModel } from './served-model.js';
 import { ServerMetrics } from './server-metrics.js';
-
-export interface ServeOptions {
-  readonly models: readonly ModelSource[];
-  /** Default 127.0.0.1. */
-  readonly host?: string;
-  /** Default 8080; 0: any free port. */
-  readonly port?: number;
-  /** Required unless the host is a loopback address. */
-  readonly token?: string | null;
-  /** Origins whose web pages may ask. Default: none. */
-  readonly corsOrigins?: readonly string[];
-  readonly limits?: Partial<ServeLimits>;
-  /** Milliseconds between looks for newer models, at most a day; 0: never. Default 5,000. */
-  readonly reloadEvery?: number;
-  /** Version of the package, for descriptions. */
-  readonly version?: string;
-  /** Told the address before models are opened, which takes long if streams are replayed. Only health and metrics are answered then. */
-  readonly onListen?: (url: string) => void;
-  readonly onRequest?: (request: RequestRecord) => void;
-  readonly onReload?: (reload: { readonly model: string; readonly version: number }) => void;
-  /** Told about errors that are not a client's fault. */
-  readonly onError?: (error: unknown) => void;
-}
 
 export interface RunningServer {
   readonly url: string;
   readonly models: readonly ServedModel[];
+  /** Returns an address that opens the page once, for a server with a token; without one the address of the page. */
+  pageLink(): string;
   close(): Promise<void>;
 }
 
 export async function serve(options: ServeOptions): Promise<RunningServer> {
-  checkOptionNames('serve', options, {
-    ...{ models: true, host: true, port: true, token: true, corsOrigins: true, limits: true },
-    ...{ reloadEvery: true, version: true, onListen: true },
-    ...{ onRequest: true, onReload: true, onError: true },
-  });
-  const { host = '127.0.0.1', port = 8080, token = null, reloadEvery = 5000, onError = () => {} } = options;
-  const limits = resolveLimits(options.limits);
-  checkInteger('serve', 'port', port, 0, 65_535);
-  // Timers of more than 2^31 ms would fire at once.
-  checkNumber('serve', 'reloadEvery', reloadEvery, 0, 86_400_000);
-  for (const origin of options.corsOrigins ?? []) checkOrigin(origin);
-  if (token === null && !isLoopback(host))
-    throw new ValueError(
-      `serve: expected a token for a host that other machines reach, got ${host} without one. Pass --token-file or set SKEIN_TOKEN.`,
-    );
-  if (token !== null && token.length < 16)
-    throw new ValueError('serve: expected a token of at least 16 characters, got a shorter one.');
+  const { host, port, token, reloadEvery, onError, basePath, runs, limits } = checkServeOptions(options);
   const models: ServedModel[] = [];
   const metrics = new ServerMetrics(
     () => models,
     () => state.inFlight,
   );
-  const state: ServerState = {
-    ...{ models, limits, metrics, budget: new BodyBudget(limits.maxBodies), version: options.version ?? '' },
-    ...{ isOpening: true, isStopping: false, inFlight: 0 },
-  };
+  const stopping = new AbortController();
+  const lazy = options.openRun === undefined ? null : lazyModels(runs, options.openRun, metrics, onError);
+  const shared = { models, limits, metrics, runs, version: options.version ?? '' };
+  const state = newState(shared, lazy, stopping.signal);
   const hosts: string[] = [];
-  const makeApp = () => serverApp({ ...options, state, hosts, token });
+  const sessions = token === null ? undefined : new Sessions(basePath);
+  const makeApp = () => serverApp({ ...options, state, hosts, token, sessions });
   // Routes are described by what the models answer, so they are made again when all are open.
   let app = makeApp();
   const server = await listen((request, env) => app.fetch(request, env), {
@@ -108,13 +77,15 @@ export async function serve(options: ServeOptions): Promise<RunningServer> {
   const stopReloads = watchModels(models, reloadEvery, options, metrics);
   const close = async (): Promise<void> => {
     state.isStopping = true;
+    stopping.abort();
     stopReloads();
     await drain(server, limits.drainTimeout);
-    await closeModels();
+    await runAll([closeModels, async () => lazy?.close()]);
   };
   let closing: Promise<void> | null = null;
   return {
     ...{ url, models },
+    pageLink: () => `${url}${basePath}${sessions?.newLink() ?? '/'}`,
     close: () => {
       closing ??= close();
       return closing;
@@ -122,16 +93,43 @@ export async function serve(options: ServeOptions): Promise<RunningServer> {
   };
 }
 
-/** Throws unless a text is an origin as browsers send it: another spelling would never be equal to one. */
-function checkOrigin(origin: unknown): void {
-  if (
-    typeof origin === 'string' &&
-    /^[a-z][a-z0-9+.-]*:\/\/[^/?#@\s*]+$/.test(origin) &&
-    URL.canParse(origin)
-  ) {
-    if (!/^https?:/.test(origin) || new URL(origin).origin === origin) return;
-  }
-  throw new ValueError(expected('serve', 'an origin such as https://example.org', 'corsOrigins', origin));
+/** Makes the state of a server whose models are still to be opened. */
+function newState(
+  shared: Pick<ServerState, 'models' | 'limits' | 'metrics' | 'runs' | 'version'>,
+  lazy: LazyModels | null,
+  stopping: AbortSignal,
+): ServerState {
+  // Each open page waits for the end.
+  setMaxListeners(0, stopping);
+  const state: ServerState = {
+    ...{ ...shared, budget: new BodyBudget(shared.limits.maxBodies) },
+    ...{ isOpening: true, isStopping: false, inFlight: 0 },
+    model: async (name) =>
+      lazy === null || name === undefined || shared.models.some((model) => model.name === name)
+        ? findModel(state, name)
+        : lazy.get(name),
+    onStop: (stop) => {
+      if (stopping.aborted) stop();
+      else stopping.addEventListener('abort', stop, { once: true });
+    },
+  };
+  return state;
+}
+
+function lazyModels(
+  runs: RunList,
+  openRun: (run: CatalogRun) => ModelSource,
+  metrics: ServerMetrics,
+  onError: (error: unknown) => void,
+): LazyModels {
+  return new LazyModels({
+    onError,
+    onCall: (name) => (call) => metrics.called(name, call),
+    find: (name) => {
+      const run = runs.find(name);
+      return run === undefined ? undefined : openRun(run);
+    },
+  });
 }
 
 interface ListenOptions {

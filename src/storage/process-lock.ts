@@ -35,6 +35,16 @@ export function lockForProcess(path: string, refuse: (pid: number) => Error): Pr
   }
 }
 
+/** Returns the process that has the lock at `path`; null if none has. */
+export function lockOwner(path: string): number | null {
+  try {
+    const found = textOf(path);
+    return found === null ? null : findLiveOwner(found);
+  } catch (error) {
+    throw storageError('read', path, error);
+  }
+}
+
 /** Creates the lock; false if there is one. The file appears with its content: an empty one would look abandoned. */
 function create(path: string, text: string): boolean {
   const draft = temporaryName(path);

@@ -1,6 +1,10 @@
 /**
- * Memory stays flat over 10,000 steps: with a scope, without any dispose, and in inference, all without an await.
+ * Memory stays flat over 19,000 steps: with a scope, without any dispose, and in inference, all without an await.
  * Each loop runs in a fresh process of the built package, so that nothing else moves its resident size.
+ *
+ * The resident size of a steady process has two levels, about 20 MB apart (150 and 175 MB here, with the same live heap at
+ * both), and the allocator moves between them now and then. One comparison would therefore fail by chance. A leak grows in
+ * both halves of the run; a move between the levels raises only one of them.
  */
 import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
@@ -27,23 +31,23 @@ const steps = {
 };
 const rss = [];
 const step = steps[process.argv[1]];
-for (let i = 1; i <= 10000; i++) {
+for (let i = 1; i <= 19000; i++) {
   step();
-  if (i === 1000 || i === 10000) rss.push(process.memoryUsage.rss());
+  if (i === 1000 || i === 10000 || i === 19000) rss.push(process.memoryUsage.rss());
 }
 console.log(JSON.stringify(rss));
 `;
 
-describe('resident memory after step 1,000 and after step 10,000', () => {
+describe('resident memory after steps 1,000, 10,000 and 19,000', () => {
   it.each(['scope', 'plain', 'inference', 'noGrad'])(
-    '%s: differs by less than 5 %%',
+    '%s: grows by 5 %% in at most one half',
     (mode) => {
       const output = execFileSync(process.execPath, ['--input-type=module', '--eval', prelude, mode], {
         encoding: 'utf8',
       });
-      const [early, late] = JSON.parse(output) as [number, number];
+      const [early, middle, late] = JSON.parse(output) as [number, number, number];
       // Growth is the failure; a later collection may well shrink the process.
-      expect(late / early).toBeLessThan(1.05);
+      expect(Math.min(middle / early, late / middle)).toBeLessThan(1.05);
     },
     240_000,
   );

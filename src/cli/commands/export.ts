@@ -6,14 +6,16 @@ import { jsonOption, pluginOption } from '../options/options.js';
 export function register(program: Command): void {
   const command = program
     .command('export')
-    .description('Write embeddings and other tables of a model with raw ids, or the model itself as ONNX')
+    .description(
+      'Write embeddings and other tables of a model with raw ids, the model as ONNX, or its curves for TensorBoard',
+    )
     .argument(
       '<directory>',
       'Directory of a run or a checkpoint, a packed model, or a prepared dataset with features',
     )
     .option(
       '-f, --format <name>',
-      'csv, npy, parquet or safetensors (binary means npy), or onnx for the model itself',
+      'csv, npy, parquet or safetensors (binary means npy), onnx for the model itself, or tensorboard for its curves',
       'csv',
     )
     .option('--delim <text>', 'Column delimiter of csv', ',')

@@ -21,6 +21,7 @@ import { register as run } from './run.js';
 import { register as search } from './search.js';
 import { register as serve } from './serve.js';
 import { register as train } from './train.js';
+import { register as ui } from './ui.js';
 
 export const commands: readonly ((program: Command) => void)[] = [
   quickstart,
@@ -34,6 +35,7 @@ export const commands: readonly ((program: Command) => void)[] = [
   predict,
   query,
   recommend,
+  ui,
   compare,
   plot,
   exportTables,

@@ -34,6 +34,12 @@ export function register(program: Command): void {
     .option('--smooth <weight>', 'Moving average of the loss: 0 (none) to 0.99', fraction, 0)
     .option('--log-x', 'Logarithmic axis of epochs', false)
     .option('--log-y', 'Logarithmic axis of the loss', false)
+    .addOption(
+      new Option(
+        '--layout <layout>',
+        'Places of nodes on a map: principal components, or UMAP, which keeps neighbours together (default: pca)',
+      ).choices(['pca', 'umap']),
+    )
     .option('--node <name>', 'Raw name of the node whose neighbourhood is drawn')
     .option('--hops <n>', 'Edges between the node and the farthest one drawn', positiveInteger, 1)
     .option('--top <k>', "Predicted tails for each of the node's main relations", wholeNumber, 3);

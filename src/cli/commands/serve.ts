@@ -31,6 +31,7 @@ export function register(program: Command): void {
       '--token-file <file>',
       'File with the token that requests must bring; default: the variable SKEIN_TOKEN',
     )
+    .option('--base-path <path>', 'Path below which a proxy shows the server, such as /skein', '')
     .option('--cors-origin <origin>', 'Origin whose web pages may ask; repeat for several', collect, [])
     .option(
       '--reload <seconds>',

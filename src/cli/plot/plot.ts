@@ -4,6 +4,7 @@ import { basename, join, resolve } from 'node:path';
 import { PreparedDataset } from '../../data/index.js';
 import { type Panel, picture } from '../../plot/index.js';
 import { runPath } from '../../predict/open-model.js';
+import type { MapMethod } from '../../predict/views/embedding-map.js';
 import { writeFileAtomic } from '../../storage/atomic-file.js';
 import { isRunDirectory } from '../../train/find-run.js';
 import { type OpenedGraphRun, Output, openRun } from '../../train/index.js';
@@ -11,7 +12,7 @@ import { readCurves } from '../../train/run/run-curves.js';
 import { StateError, ValueError } from '../../util/errors.js';
 import { hasEvents } from '../info.js';
 import type { PluginOptions } from '../options/options.js';
-import { datasetDegrees, embeddingMap, eventDegrees, neighborhoodChart } from './graph-charts.js';
+import { datasetDegrees, eventDegrees, mapChart, neighborhoodChart } from './graph-charts.js';
 import { confusionChart, rankChart, reliabilityChart } from './prediction-charts.js';
 import { curveCharts } from './run-charts.js';
 
@@ -33,6 +34,7 @@ export interface PlotCommand extends PluginOptions {
   readonly logX: boolean;
   readonly logY: boolean;
   readonly smooth: number;
+  readonly layout?: MapMethod;
   readonly node?: string;
   readonly hops: number;
   readonly top: number;
@@ -75,6 +77,8 @@ function checkOptions(paths: readonly string[], kind: PlotKind, command: PlotCom
       `no options of curves for --kind ${kind}`,
       'some. Leave out --metric, --smooth, --log-x and --log-y',
     );
+  if (kind !== 'map' && command.layout !== undefined)
+    throw wrong(`no --layout for --kind ${kind}`, `${command.layout}. It belongs to --kind map`);
   if (command.output === '-' && command.json)
     throw wrong('a file for --output with --json', '-. Both would be written to stdout');
 }
@@ -142,7 +146,7 @@ function chartOf(
     case 'reliability':
       return reliabilityChart(run);
     case 'map':
-      return embeddingMap(run);
+      return mapChart(run, command.layout ?? 'pca');
     case 'neighborhood': {
       const { node = '', hops, top } = command;
       return neighborhoodChart(run, { node, hops, top });

@@ -1,12 +1,13 @@
 /**
- * Writes protocol-buffer messages: fields with their numbers, in the order of the calls. Supports what ONNX models need:
- * integers, 32-bit floats, text, bytes and nested messages.
+ * Writes protocol-buffer messages: fields with their numbers, in the order of the calls. Supports what ONNX models and
+ * TensorBoard's event files need: integers, floats, text, bytes and nested messages.
  *
  * Format: https://protobuf.dev/programming-guides/encoding/.
  */
 
 const varint = 0;
 const delimited = 2;
+const fixed64 = 1;
 const fixed32 = 5;
 
 export class ProtoWriter {
@@ -27,6 +28,13 @@ export class ProtoWriter {
     this.#tag(field, fixed32);
     const bytes = new Uint8Array(4);
     new DataView(bytes.buffer).setFloat32(0, value, true);
+    return this.#push(bytes);
+  }
+
+  double(field: number, value: number): this {
+    this.#tag(field, fixed64);
+    const bytes = new Uint8Array(8);
+    new DataView(bytes.buffer).setFloat64(0, value, true);
     return this.#push(bytes);
   }
 

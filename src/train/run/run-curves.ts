@@ -1,6 +1,6 @@
 /** The course of a run, read from metrics.jsonl: losses, evaluations and times by epoch. */
 import { join } from 'node:path';
-import { metricsOf, readCompleteRecords } from './metrics-file.js';
+import { type MetricsRecord, metricsOf, readCompleteRecords } from './metrics-file.js';
 
 export interface RunCurves {
   readonly epochs: readonly EpochPoint[];
@@ -11,6 +11,12 @@ export interface EpochPoint {
   readonly epoch: number;
   readonly loss: number;
   readonly seconds: number;
+  /** Trained edges, nodes or events per second. */
+  readonly rate: number;
+  /** Bytes of the process at the end of the epoch; NaN in runs that did not record it. */
+  readonly memory: number;
+  /** Seconds of each stage, such as sampling and computing. */
+  readonly stages: Readonly<Record<string, number>>;
 }
 
 export interface EvaluationPoint {
@@ -24,16 +30,25 @@ export function readCurves(directory: string): RunCurves {
   let epochs: EpochPoint[] = [];
   let evaluations: EvaluationPoint[] = [];
   for (const line of readCompleteRecords(join(directory, 'metrics.jsonl'))) {
-    const { event, set, epoch, loss, seconds } = line;
+    const { event, set, epoch } = line;
     if (typeof epoch !== 'number') continue;
     if (event === 'epoch') {
       epochs = epochs.filter((one) => one.epoch < epoch);
       evaluations = evaluations.filter((one) => one.set !== 'validation' || one.epoch < epoch);
-      epochs.push({ epoch, loss: numberOf(loss), seconds: numberOf(seconds) });
+      epochs.push(pointOf(line, epoch));
     } else if (event === 'eval' && typeof set === 'string')
       evaluations.push({ set, epoch, metrics: metricsOf(line) });
   }
   return { epochs, evaluations };
+}
+
+function pointOf({ loss, seconds, items_per_second: rate, memory, stages }: MetricsRecord, epoch: number) {
+  const values = typeof stages === 'object' && stages !== null ? Object.entries(stages) : [];
+  return {
+    ...{ epoch, loss: numberOf(loss), seconds: numberOf(seconds), rate: numberOf(rate) },
+    memory: numberOf(memory),
+    stages: Object.fromEntries(values.map(([stage, value]) => [stage, numberOf(value)])),
+  };
 }
 
 const numberOf = (value: unknown): number => (typeof value === 'number' ? value : Number.NaN);

@@ -88,6 +88,7 @@ export class RunReport {
       batches,
       seconds,
       items_per_second: perSecond,
+      memory: process.memoryUsage.rss(),
       stages,
     };
     this.#run.record({ event: 'epoch', ...record });

@@ -44,7 +44,7 @@ export interface OpenPage {
   close(): Promise<void>;
 }
 
-const executablePath = places.find((place) => existsSync(place)) ?? '';
+export const executablePath = places.find((place) => existsSync(place)) ?? '';
 export const hasChromium = executablePath !== '';
 /** Suffix for the name of a test that is skipped without Chromium. */
 export const withoutChromium = hasChromium ? '' : ' (skipped: Chromium is missing)';

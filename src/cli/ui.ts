@@ -1,0 +1,71 @@
+/** The work of `skein ui`: serves the page for runs until a signal. */
+import { randomBytes } from 'node:crypto';
+import { isLoopback } from '../server/host-names.js';
+import { modelSource, serve } from '../server/index.js';
+import { RunCatalog } from '../server/runs/run-catalog.js';
+import { Output } from '../train/index.js';
+import { ValueError } from '../util/errors.js';
+import type { PluginOptions } from './options/options.js';
+import { readToken } from './read-token.js';
+import { untilStopSignal } from './stop-signals.js';
+import { version } from './version.js';
+
+export interface UiCommand extends PluginOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly tokenFile?: string;
+  readonly basePath: string;
+  readonly json: boolean;
+}
+
+export async function uiCommand(paths: readonly string[], command: UiCommand): Promise<void> {
+  let stop = (): void => {};
+  const stopped = new Promise<void>((resolve) => {
+    stop = resolve;
+  });
+  const stopsInOrder = (): boolean => {
+    stop();
+    return true;
+  };
+  await untilStopSignal(stopsInOrder, () => showUntil(stopped, paths, command));
+}
+
+async function showUntil(
+  stopped: Promise<void>,
+  paths: readonly string[],
+  command: UiCommand,
+): Promise<void> {
+  const { host, port, json, plugin: plugins, basePath } = command;
+  const output = new Output({ json });
+  const runs = new RunCatalog(paths.length === 0 ? ['.'] : paths);
+  // Other machines need a token, even if nobody chose one: the link brings it.
+  const given = readToken('ui', command.tokenFile);
+  const token = given ?? (isLoopback(host) ? null : randomBytes(24).toString('hex'));
+  const onError = (error: unknown): void =>
+    output.warn(error instanceof Error ? error.message : String(error));
+  const server = await serve({
+    models: [],
+    ...{ host, port, token, version, onError, runs },
+    basePath: basePath.replace(/\/$/, ''),
+    openRun: (run) =>
+      modelSource(run, { command: 'ui', plugins, onError, onWarning: (message) => output.warn(message) }),
+    reloadEvery: 0,
+  }).catch((error: unknown) => {
+    throw error instanceof ValueError ? new ValueError(error.message.replace(/^serve:/, 'ui:')) : error;
+  });
+  const count = runs.list().length;
+  output.text(
+    count === 0
+      ? `No runs yet in ${runs.roots.join(', ')}. They appear when training begins.`
+      : `${count} ${count === 1 ? 'run' : 'runs'} in ${runs.roots.join(', ')}`,
+  );
+  output.text(
+    token === null
+      ? `Open ${server.pageLink()}`
+      : `Open ${server.pageLink()}\nThe link works once, within 15 minutes.`,
+  );
+  output.event('listening', { url: server.url, link: server.pageLink(), runs: count });
+  await stopped;
+  await server.close();
+  output.event('done', {});
+}

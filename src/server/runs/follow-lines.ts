@@ -1,0 +1,60 @@
+/** Follows a text file that grows: its complete lines, from the beginning, then new ones as they are written. */
+import { open, stat } from 'node:fs/promises';
+import { setTimeout } from 'node:timers/promises';
+
+/** New lines, or the news that the file was replaced and starts again. */
+export type FollowedLines =
+  | { readonly kind: 'lines'; readonly lines: readonly string[] }
+  | { readonly kind: 'restart' };
+
+const chunk = 256 * 1024;
+
+/** A line longer than this is no record of a run. */
+const longestLine = 4 * 1024 * 1024;
+
+export interface FollowOptions {
+  readonly signal: AbortSignal;
+  /** Milliseconds between looks. Default 400. */
+  readonly every?: number;
+}
+
+/** Ends when the signal is aborted. A file that does not exist yet has no lines. */
+export async function* followLines(
+  path: string,
+  { signal, every = 400 }: FollowOptions,
+): AsyncGenerator<FollowedLines> {
+  let position = 0;
+  let rest: Uint8Array = new Uint8Array(0);
+  let identity: string | null = null;
+  while (!signal.aborted) {
+    const found = await stat(path).catch(() => null);
+    const now = found === null ? null : `${found.dev} ${found.ino}`;
+    if (found !== null && identity !== null && (now !== identity || found.size < position)) {
+      position = 0;
+      rest = new Uint8Array(0);
+      yield { kind: 'restart' };
+    }
+    if (now !== null) identity = now;
+    while (found !== null && position < found.size && !signal.aborted) {
+      const bytes = await readAt(path, position, Math.min(chunk, found.size - position));
+      if (bytes.length === 0) break;
+      position += bytes.length;
+      const all = Buffer.concat([rest, bytes]);
+      const end = all.lastIndexOf(10) + 1;
+      rest = all.length - end > longestLine ? new Uint8Array(0) : all.subarray(end);
+      const lines = all.subarray(0, end).toString('utf8').split('\n').filter(Boolean);
+      if (lines.length > 0) yield { kind: 'lines', lines };
+    }
+    await setTimeout(every, undefined, { signal }).catch(() => {});
+  }
+}
+
+async function readAt(path: string, position: number, length: number): Promise<Uint8Array> {
+  const file = await open(path, 'r');
+  try {
+    const { buffer, bytesRead } = await file.read(new Uint8Array(length), 0, length, position);
+    return buffer.subarray(0, bytesRead);
+  } finally {
+    await file.close();
+  }
+}

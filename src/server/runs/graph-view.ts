@@ -1,0 +1,177 @@
+/** Views of a predictor's graph by names, as a page draws them. */
+import { EventPredictor } from '../../predict/event-predictor.js';
+import { GraphPredictor } from '../../predict/graph-predictor.js';
+import type { Predictor } from '../../predict/index.js';
+import { completeNames } from '../../predict/views/complete-names.js';
+import { type EdgeIndex, edgeIndexOf, eventIndexOf } from '../../predict/views/edge-index.js';
+import { type EmbeddingMapOptions, embeddingMap } from '../../predict/views/embedding-map.js';
+import { eventFacts } from '../../predict/views/event-facts.js';
+import { graphFacts } from '../../predict/views/graph-facts.js';
+import {
+  type Neighborhood,
+  type NeighborhoodOptions,
+  neighborhood,
+} from '../../predict/views/neighborhood.js';
+import { HttpError } from '../http-error.js';
+
+export interface GraphView {
+  /** Names of nodes or relations that begin with a text, then those that contain it. */
+  complete(of: 'nodes' | 'relations', text: string, limit: number): Promise<string[]>;
+  neighborhood(node: string, options: NeighborhoodOptions): Promise<NamedNeighborhood>;
+  map(options: EmbeddingMapOptions): Promise<NamedMap>;
+  facts(): Promise<object>;
+  /** The latest events of a stream, the last one first. */
+  recent(limit: number): readonly RecentEvent[];
+}
+
+export interface RecentEvent {
+  readonly head: string;
+  readonly tail: string;
+  readonly time: number;
+}
+
+export interface NamedNeighborhood {
+  readonly node: string;
+  readonly nodes: readonly { readonly name: string; readonly distance: number; readonly degree: number }[];
+  readonly edges: readonly {
+    /** Positions in `nodes`. */
+    readonly from: number;
+    readonly to: number;
+    readonly relation: string | null;
+    readonly split: string;
+    readonly time: number | null;
+  }[];
+  /** Edges of these nodes that are not shown. */
+  readonly hidden: number;
+}
+
+export interface NamedMap {
+  readonly method: string;
+  readonly names: readonly string[];
+  /** Little-endian numbers as base64: x and y are float32, group is int8 and degree int32. */
+  readonly x: string;
+  readonly y: string;
+  readonly group: string;
+  readonly degree: string;
+  readonly groups: readonly string[];
+  readonly groupedBy: string | null;
+  readonly total: number;
+  readonly explained: number | null;
+}
+
+export function graphView(predictor: Predictor): GraphView {
+  if (predictor instanceof GraphPredictor) return viewOfGraph(predictor);
+  if (predictor instanceof EventPredictor) return viewOfEvents(predictor);
+  throw new HttpError(
+    409,
+    'unsupported',
+    `expected a model of a graph or of events, got one of ${predictor.kind}.`,
+  );
+}
+
+function viewOfGraph(predictor: GraphPredictor): GraphView {
+  const { run } = predictor;
+  const { dataset } = run;
+  return {
+    async complete(of, text, limit) {
+      if (of === 'relations')
+        return dataset.hasRelations ? completeNames(await dataset.relationNames(), text, limit) : [];
+      return completeNames(await dataset.nodeNames(), text, limit);
+    },
+    async neighborhood(node, options) {
+      const names = await dataset.nodeNames();
+      const relations = dataset.hasRelations ? await dataset.relationNames() : null;
+      const id = predictor.nodeId(node);
+      const index = await edgeIndexOf(run);
+      return named(neighborhood(index, id, options), {
+        ...{ node: names.nameOf(id), index },
+        nameOf: (one) => names.nameOf(one),
+        relationOf: (relation) => relations?.nameOf(relation) ?? null,
+      });
+    },
+    async map(options) {
+      const names = await dataset.nodeNames();
+      const { ids, x, y, group, degree, ...rest } = await embeddingMap(run, options);
+      return {
+        ...rest,
+        names: Array.from(ids, (id) => names.nameOf(id)),
+        ...{ x: base64(x), y: base64(y), group: base64(group), degree: base64(degree) },
+      };
+    },
+    facts: async () => ({ kind: predictor.kind, ...(await graphFacts(run)) }),
+    recent: () => {
+      throw new HttpError(
+        409,
+        'unsupported',
+        `recent: expected a model of events, got one of ${predictor.kind}.`,
+      );
+    },
+  };
+}
+
+function viewOfEvents(predictor: EventPredictor): GraphView {
+  const { nodes } = predictor.run.stream.data;
+  return {
+    complete: async (of, text, limit) => (of === 'relations' ? [] : completeNames(nodes, text, limit)),
+    async neighborhood(node, options) {
+      const id = nodes.idOf(node, 'src') ?? nodes.idOf(node, 'dst');
+      if (id === undefined)
+        throw new HttpError(
+          400,
+          'unknown_name',
+          `node: expected a node of the stream, got ${JSON.stringify(node.slice(0, 100))}.`,
+          {
+            suggestions: completeNames(nodes, node.slice(0, 3), 5),
+          },
+        );
+      const index = eventIndexOf(predictor.scorer.graph, nodes.size);
+      return named(neighborhood(index, id, options), {
+        ...{ node: nodes.nameOf(id), index },
+        nameOf: (one) => nodes.nameOf(one),
+        relationOf: () => null,
+      });
+    },
+    map: () => {
+      throw new HttpError(
+        409,
+        'unsupported',
+        'map: expected a model with rows of nodes, got one of events, whose rows change with time.',
+      );
+    },
+    facts: async () => ({ kind: 'events', ...eventFacts(predictor.scorer.graph, nodes) }),
+    recent(limit) {
+      const { src, dst, time } = predictor.scorer.graph;
+      const count = Math.min(limit, src.length);
+      return Array.from({ length: count }, (_, i) => src.length - 1 - i).map((e) => ({
+        ...{ head: nodes.nameOf(src[e]), tail: nodes.nameOf(dst[e]), time: time[e] },
+      }));
+    },
+  };
+}
+
+interface Names {
+  readonly node: string;
+  readonly index: EdgeIndex;
+  nameOf(node: number): string;
+  relationOf(relation: number): string | null;
+}
+
+function named(
+  { nodes, edges, hidden }: Neighborhood,
+  { node, index, nameOf, relationOf }: Names,
+): NamedNeighborhood {
+  const place = new Map([...nodes.keys()].map((id, i) => [id, i]));
+  return {
+    ...{ node, hidden },
+    nodes: [...nodes].map(([id, distance]) => ({ name: nameOf(id), distance, degree: index.degree(id) })),
+    edges: edges.map(({ src, dst, relation, split, time }) => ({
+      from: place.get(src) as number,
+      to: place.get(dst) as number,
+      relation: relation === null ? null : relationOf(relation),
+      ...{ split, time },
+    })),
+  };
+}
+
+const base64 = (values: Float32Array | Int8Array | Int32Array): string =>
+  Buffer.from(values.buffer, values.byteOffset, values.byteLength).toString('base64');

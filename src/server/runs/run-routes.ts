@@ -1,0 +1,155 @@
+/** Routes that a page reads: runs with their curves, and views of their data and models. */
+import { join } from 'node:path';
+import { z } from '@hono/zod-openapi';
+import { streamSSE } from 'hono/streaming';
+import type { ServerState } from '../app.js';
+import { choice } from '../body-schemas.js';
+import { HttpError } from '../http-error.js';
+import type { Route, ServerContext } from '../routes.js';
+import { followLines } from './follow-lines.js';
+import { graphView } from './graph-view.js';
+import type { CatalogRun } from './run-catalog.js';
+import { readLog, readRunDetails, summarizeRun } from './run-summary.js';
+
+const anything = z.looseObject({});
+
+/** Milliseconds between lines that keep a silent connection open through proxies. */
+const heartbeat = 15_000;
+
+const whole = (low: number, high: number) => {
+  const error = `a whole number from ${low} to ${high.toLocaleString('en')}`;
+  return z.coerce.number().pipe(z.int({ error }).min(low, { error }).max(high, { error }));
+};
+
+const neighborhoodQuery = z.object({
+  node: z.string(),
+  hops: whole(1, 4).default(1),
+  limit: whole(1, 500).default(60),
+});
+
+const mapQuery = z.object({
+  method: choice(['pca', 'umap']).default('pca'),
+  limit: whole(10, 200_000).default(100_000),
+});
+
+const recentQuery = z.object({ limit: whole(1, 1000).default(20) });
+
+const namesQuery = z.object({
+  of: choice(['nodes', 'relations']).default('nodes'),
+  text: z.string().max(200).default(''),
+  limit: whole(1, 100).default(12),
+});
+
+export function runRoutes(state: ServerState): Route[] {
+  const route = (given: Omit<Route, 'method' | 'tag' | 'answer'> & Partial<Route>): Route => ({
+    ...{ method: 'get', tag: 'runs', answer: anything },
+    ...given,
+  });
+  const view = <S extends z.ZodObject>(
+    path: string,
+    summary: string,
+    query: S | null,
+    read: View<S>,
+  ): Route =>
+    route({
+      ...{ path: `/runs/{name}/${path}`, summary },
+      ...(query === null ? {} : { query }),
+      handle: async (context) => {
+        const model = await state.model(runOf(state, context).name);
+        context.set('model', model.name);
+        const options = (query?.parse(context.req.query()) ?? {}) as z.output<S>;
+        return context.json(
+          (await model.use(({ predictor }) => read(graphView(predictor), options, context))) as object,
+        );
+      },
+    });
+  return [
+    route({
+      ...{ path: '/runs', summary: 'The runs, with their state and best results' },
+      handle: async (context) =>
+        context.json({
+          roots: state.runs.roots,
+          runs: await Promise.all(state.runs.list().map(summarizeRun)),
+        }),
+    }),
+    route({
+      ...{ path: '/runs/{name}', summary: 'One run with its configuration and curves' },
+      handle: async (context) => context.json(await readRunDetails(runOf(state, context))),
+    }),
+    route({
+      ...{ path: '/runs/{name}/log', summary: 'The end of the log of a run' },
+      handle: (context) => context.json(readLog(runOf(state, context).path)),
+    }),
+    route({
+      ...{ path: '/runs/{name}/live', summary: 'Records of a run as server-sent events', answer: null },
+      handle: (context) => liveRecords(state, context),
+    }),
+    view(
+      'names',
+      'Names that begin with a text or contain it',
+      namesQuery,
+      async (graph, { of, text, limit }) => ({
+        names: await graph.complete(of, text, limit),
+      }),
+    ),
+    view('neighborhood', 'The edges around a node', neighborhoodQuery, (graph, { node, hops, limit }) =>
+      graph.neighborhood(node, { hops, limit }),
+    ),
+    view('map', 'The rows of the nodes as points of the plane', mapQuery, (graph, options, { req }) =>
+      graph.map({ ...options, signal: req.raw.signal }),
+    ),
+    view('recent', 'The latest events of a stream', recentQuery, async (graph, { limit }) => ({
+      events: graph.recent(limit),
+    })),
+    view('data', 'What the data of a run looks like', null, (graph) => graph.facts()),
+  ];
+}
+
+type View<S extends z.ZodObject> = (
+  graph: ReturnType<typeof graphView>,
+  options: z.output<S>,
+  context: ServerContext,
+) => Promise<unknown>;
+
+function runOf(state: ServerState, context: ServerContext): CatalogRun {
+  const name = context.req.param('name') ?? '';
+  const found = state.runs.find(name);
+  if (found !== undefined) return found;
+  throw new HttpError(
+    404,
+    'not_found',
+    `expected the name of a run, got ${JSON.stringify(name.slice(0, 100))}. GET /runs lists them.`,
+  );
+}
+
+/** Sends the records of metrics.jsonl, those that exist at once and later ones as they are written. */
+function liveRecords(state: ServerState, context: ServerContext): Response {
+  const run = runOf(state, context);
+  return streamSSE(context, async (stream) => {
+    const ending = new AbortController();
+    const stop = (): void => ending.abort();
+    stream.onAbort(stop);
+    state.onStop(stop);
+    const beat = setInterval(() => void stream.write(': \n\n').catch(stop), heartbeat);
+    try {
+      for await (const found of followLines(join(run.path, 'metrics.jsonl'), { signal: ending.signal }))
+        await stream.writeSSE(
+          found.kind === 'restart'
+            ? { event: 'restart', data: '{}' }
+            : { event: 'records', data: `[${found.lines.filter(isRecord).join(',')}]` },
+        );
+    } finally {
+      clearInterval(beat);
+    }
+  });
+}
+
+/** Returns whether a line is JSON: a damaged one would make its neighbours unreadable. */
+function isRecord(line: string): boolean {
+  try {
+    JSON.parse(line);
+    return true;
+  } catch {
+    return false;
+  }
+}

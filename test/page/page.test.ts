@@ -1,0 +1,129 @@
+/** The page in a browser: every view over real runs, and nothing that leaves the machine. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { buildDist } from '../browser/dist.js';
+import { hasChromium, withoutChromium } from '../gpu/browser/chromium.js';
+import { makeRuns } from './make-runs.js';
+import { type OpenedUi, openUi } from './open-page.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'skein-page-'));
+let ui: OpenedUi;
+
+describe.skipIf(!hasChromium)(`page${withoutChromium}`, () => {
+  beforeAll(async () => {
+    buildDist();
+    await makeRuns(folder);
+    ui = await openUi([folder]);
+  }, 180_000);
+  afterAll(async () => {
+    await ui?.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const text = (): Promise<string> => ui.page.innerText('#view');
+
+  it('lists runs with state, result and course', async () => {
+    await ui.show('#/runs');
+    expect(await ui.page.locator('table.runs tbody tr').count()).toBe(4);
+    expect(await text()).toMatch(/finished[\s\S]*mrr on test/);
+    expect(await ui.page.locator('.sparkline').count()).toBeGreaterThan(3);
+    await ui.page.fill('input[type=search]', 'short');
+    expect(await ui.page.locator('table.runs tbody tr').count()).toBe(1);
+    await ui.page.fill('input[type=search]', '');
+  });
+
+  it('shows the curves, results and configuration of a run', async () => {
+    await ui.show('#/run/links');
+    await ui.page.waitForSelector('.chart canvas');
+    expect(await text()).toContain('Training loss');
+    expect(await text()).toMatch(/baseline: /);
+    await ui.page.click('summary:has-text("Configuration")');
+    expect(await text()).toContain('model.decoder.type');
+    await ui.page.click('summary:has-text("Log")');
+    await ui.page.waitForSelector('pre.log');
+    expect(await text()).toMatch(/epoch 1 +loss/);
+  });
+
+  it('compares runs that were chosen in the list', async () => {
+    await ui.show('#/runs');
+    await ui.page.check('input[aria-label="Compare links"]');
+    await ui.page.check('input[aria-label="Compare short"]');
+    await ui.page.click('a:has-text("Compare 2 runs")');
+    await ui.page.waitForSelector('.chart canvas');
+    expect(await text()).toContain('training.num_epochs');
+    expect(await ui.page.locator('td.best').count()).toBeGreaterThan(2);
+  });
+
+  it.each(['pca', 'umap'])('draws the map by %s, and finds neighbours', async (method) => {
+    await ui.show(`#/map/links?method=${method}`);
+    await ui.page.waitForSelector('.canvas canvas');
+    await ui.page.fill('.combobox input', 'person 7');
+    await ui.page.click('[role=option]:has-text("person 7")');
+    await ui.page.waitForSelector('text=Nearest to person 7');
+    expect(await ui.page.locator('.names li').count()).toBe(15);
+    const drawn = await ui.page.evaluate(() => {
+      const canvas = document.querySelector('canvas') as HTMLCanvasElement;
+      const copy = document.createElement('canvas');
+      [copy.width, copy.height] = [canvas.width, canvas.height];
+      const context = copy.getContext('2d') as CanvasRenderingContext2D;
+      context.drawImage(canvas, 0, 0);
+      return context
+        .getImageData(0, 0, copy.width, copy.height)
+        .data.filter((_, i) => i % 4 === 3)
+        .some((alpha) => alpha > 0);
+    });
+    expect(drawn).toBe(true);
+  });
+
+  it('explores a node: known edges, predicted ones, and whether they are right', async () => {
+    await ui.show('#/explore/links?node=person%203');
+    await ui.page.waitForSelector('.graph svg .node');
+    expect(await ui.page.locator('.graph .node.own text').textContent()).toBe('person 3');
+    await ui.page.waitForSelector('h2:has-text("What the model predicts")');
+    await ui.page.waitForSelector('aside table tr');
+    expect(await text()).toMatch(/learned from the data|held out/);
+    const before = await ui.page.locator('.graph .node').count();
+    await ui.page.locator('.graph .node').nth(1).click({ button: 'right' });
+    await ui.page.waitForFunction(
+      (count) => document.querySelectorAll('.graph .node').length > count,
+      before,
+    );
+  });
+
+  it('answers questions, and prints them as programs', async () => {
+    await ui.show('#/ask/links?head=person%204&relation=works%20in&known=1');
+    await ui.page.waitForSelector('table.answers tr');
+    expect(await ui.page.locator('table.answers tr').first().innerText()).toContain('city 4');
+    await ui.page.click('summary:has-text("from a program")');
+    expect(await text()).toContain(
+      'model.rank({ head: "person 4", relation: "works in" }, { k: 10, includeKnown: true })',
+    );
+    await ui.show('#/ask/nodes?head=n3');
+    await ui.page.waitForSelector('table.answers tr');
+    expect(await ui.page.locator('table.answers tr').first().innerText()).toMatch(/odd/);
+  });
+
+  it('describes the data, of graphs and of streams', async () => {
+    await ui.show('#/data/links');
+    await ui.page.waitForSelector('.numbers');
+    expect(await text()).toContain('lives in');
+    await ui.show('#/data/events');
+    await ui.page.waitForSelector('.numbers');
+    expect(await text()).toContain('repeated pairs');
+    await ui.show('#/stream/events');
+    await ui.page.waitForSelector('.feed li');
+    expect(await text()).toContain('Latest events');
+  });
+
+  it('has an empty state, deep links and a message for an unknown run', async () => {
+    await ui.show('#/run/missing');
+    await ui.page.waitForSelector('[role=alert]');
+    expect(await text()).toContain('expected the name of a run');
+  });
+
+  it('reports no error and asks no other host', () => {
+    expect(ui.problems.filter((one) => !/status of 404/.test(one))).toEqual([]);
+  });
+});

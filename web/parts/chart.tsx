@@ -1,0 +1,121 @@
+/** Curves with a legend that shows the values at the pointer; drawn by uPlot, saved by the charts of `skein plot`. */
+import { useEffect, useMemo, useRef } from 'preact/hooks';
+import uPlot from 'uplot';
+import 'uplot/dist/uPlot.min.css';
+import { type Curve, lineChart, picture } from '../../src/plot/index.js';
+import { seriesColor, styleColor, useDark } from '../lib/theme.js';
+import { SaveButtons } from './save-buttons.js';
+
+export interface ChartProps {
+  readonly title: string;
+  readonly xLabel: string;
+  readonly curves: readonly Curve[];
+  readonly logX?: boolean;
+  readonly logY?: boolean;
+  readonly height?: number;
+  /** Formats a value of y. */
+  readonly format?: (value: number) => string;
+}
+
+/** Charts of one page show the values at the same x. */
+const sync = 'curves';
+
+export function Chart(props: ChartProps) {
+  const { title, curves, xLabel, logX = false, logY = false, height = 240 } = props;
+  const place = useRef<HTMLDivElement>(null);
+  const dark = useDark();
+  const data = useMemo(() => align(curves, logX, logY), [curves, logX, logY]);
+  useEffect(() => {
+    const element = place.current;
+    if (element === null) return undefined;
+    const chart = new uPlot(optionsOf(props, element.clientWidth), data, element);
+    const observer = new ResizeObserver(() => chart.setSize({ width: element.clientWidth, height }));
+    observer.observe(element);
+    return () => {
+      observer.disconnect();
+      chart.destroy();
+    };
+  }, [data, dark, title, xLabel, logX, logY, height]);
+  const last = curves
+    .map(({ name, y }) => `${name} ends at ${y.at(-1)?.toPrecision(4) ?? 'nothing'}`)
+    .join(', ');
+  return (
+    <figure class="chart">
+      <figcaption>
+        {title}
+        <SaveButtons title={title} draw={() => draw(props)} />
+      </figcaption>
+      <div ref={place} role="img" aria-label={`${title} by ${xLabel}: ${last}`} />
+    </figure>
+  );
+}
+
+function draw({ title, xLabel, curves, logX = false, logY = false }: ChartProps): string {
+  const chart = lineChart({ title, x: xLabel, y: title, curves, logX, logY, width: 720, height: 360 });
+  return picture([chart], { title, description: `${title} by ${xLabel}`, columns: 1 });
+}
+
+function align(curves: readonly Curve[], logX: boolean, logY: boolean): uPlot.AlignedData {
+  const tables = curves.map(({ x, y }): uPlot.AlignedData => {
+    const shown = Array.from(x.keys()).filter(
+      (i) => Number.isFinite(y[i]) && (!logX || x[i] > 0) && (!logY || y[i] > 0),
+    );
+    return [shown.map((i) => x[i]), shown.map((i) => y[i])];
+  });
+  if (tables.length === 0) return [[]];
+  return tables.length === 1 ? tables[0] : uPlot.join(tables);
+}
+
+function optionsOf(
+  { xLabel, curves, logX, logY, height = 240, format }: ChartProps,
+  width: number,
+): uPlot.Options {
+  const [text, line] = [styleColor('faint'), styleColor('line')];
+  const axis = { stroke: text, grid: { stroke: line, width: 1 }, ticks: { stroke: line, width: 1 } };
+  const shown =
+    format ??
+    ((value: number) =>
+      Math.abs(value) >= 1000 ? Math.round(value).toLocaleString('en') : value.toPrecision(4));
+  return {
+    ...{ width: Math.max(200, width), height },
+    cursor: { sync: { key: sync }, points: { size: 6 }, drag: { x: true, y: false } },
+    scales: { x: { time: false, distr: logX ? 3 : 1 }, y: { distr: logY ? 3 : 1 } },
+    axes: [
+      {
+        ...axis,
+        label: xLabel,
+        labelSize: 18,
+        size: 34,
+        font: '11px system-ui',
+        labelFont: '11px system-ui',
+      },
+      {
+        ...axis,
+        font: '11px system-ui',
+        size: 62,
+        values: (_, splits) =>
+          splits.map((value) => (value === null ? '' : format === undefined ? tick(value) : format(value))),
+      },
+    ],
+    series: [
+      { label: xLabel, value: (_, value) => (value === null ? '–' : String(value)) },
+      ...curves.map((curve, i) => ({
+        label: curve.name,
+        stroke: seriesColor(curve.series ?? i),
+        width: 1.75,
+        spanGaps: true,
+        ...(curve.dashed ? { dash: [5, 4] } : {}),
+        points: { show: curve.x.length <= 20 },
+        value: (_: uPlot, value: number | null) => (value === null ? '–' : shown(value)),
+      })),
+    ],
+  };
+}
+
+function tick(value: number): string {
+  if (value === 0) return '0';
+  const size = Math.abs(value);
+  if (size >= 1e6) return `${value / 1e6}M`;
+  if (size >= 1e4) return `${value / 1e3}k`;
+  return size < 1e-3 ? value.toExponential(0) : String(Number(value.toPrecision(6)));
+}

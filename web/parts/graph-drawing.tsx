@@ -1,0 +1,131 @@
+/** A small graph as SVG: nodes are links, so that keys and screen readers reach them. */
+import { useMemo } from 'preact/hooks';
+import { forceLayout } from '../../src/plot/force-layout.js';
+
+export interface DrawnEdge {
+  readonly from: number;
+  readonly to: number;
+  /** '' for edges without a relation. */
+  readonly relation: string;
+  readonly split: string;
+  readonly time: number | null;
+  readonly predicted?: boolean;
+}
+
+interface GraphDrawingProps {
+  readonly nodes: readonly { readonly name: string; readonly distance: number }[];
+  readonly edges: readonly DrawnEdge[];
+  readonly relations: readonly string[];
+  readonly chosen: string;
+  readonly onChoose: (name: string) => void;
+  readonly onExpand: (name: string) => void;
+}
+
+const [width, height, border] = [760, 560, 60];
+
+export function GraphDrawing({ nodes, edges, relations, chosen, onChoose, onExpand }: GraphDrawingProps) {
+  const places = useMemo(() => layout(nodes.length, edges), [nodes, edges]);
+  return (
+    <figure class="graph">
+      {/* biome-ignore lint/a11y/useSemanticElements: A drawing of several buttons is a group; HTML has none for drawings. */}
+      <svg
+        viewBox={`0 0 ${width} ${height}`}
+        role="group"
+        aria-label={`Graph around ${chosen}: ${nodes.length} nodes and ${edges.length} edges`}
+      >
+        {edges.map(({ from, to, relation, split, predicted }, i) => {
+          const [x1, y1] = places[from];
+          const [x2, y2] = places[to];
+          const kind = predicted === true ? 'predicted' : split === 'train' ? 'known' : 'held';
+          return (
+            <line
+              key={i}
+              class={`s${Math.max(0, relations.indexOf(relation)) % 8} ${kind}`}
+              {...{ x1, y1, x2, y2 }}
+            >
+              <title>
+                {nodes[from].name} {relation} {nodes[to].name}
+                {kind === 'predicted' ? ' (predicted)' : kind === 'held' ? ` (held out for ${split})` : ''}
+              </title>
+            </line>
+          );
+        })}
+        {nodes.map(({ name, distance }, i) => {
+          const [x, y] = places[i];
+          const isOwn = name === chosen;
+          const isRight = x > width * 0.66;
+          return (
+            // biome-ignore lint/a11y/useSemanticElements: SVG has no buttons.
+            <g
+              key={name}
+              class={isOwn ? 'node own' : 'node'}
+              transform={`translate(${x} ${y})`}
+              role="button"
+              tabIndex={0}
+              aria-label={`${name}: Enter explores it, E shows its edges`}
+              onClick={() => (isOwn ? undefined : onChoose(name))}
+              onDblClick={() => onExpand(name)}
+              onContextMenu={(event) => {
+                event.preventDefault();
+                onExpand(name);
+              }}
+              onKeyDown={(event) => {
+                if (event.key === 'Enter') onChoose(name);
+                else if (event.key === 'e') onExpand(name);
+              }}
+            >
+              <circle r={isOwn ? 9 : distance > 1 ? 5 : 6.5} />
+              <text x={isRight ? -11 : 11} y="4" text-anchor={isRight ? 'end' : 'start'}>
+                {shorten(name)}
+              </text>
+            </g>
+          );
+        })}
+      </svg>
+      <figcaption>
+        <ul class="legend">
+          {relations
+            .filter(Boolean)
+            .slice(0, 8)
+            .map((relation, i) => (
+              <li key={relation}>
+                <span class={`line s${i % 8}`} /> {relation}
+              </li>
+            ))}
+          {edges.some(({ predicted }) => predicted) ? (
+            <li>
+              <span class="line dashed" /> predicted
+            </li>
+          ) : null}
+          {edges.some(({ split }) => split !== 'train') ? (
+            <li>
+              <span class="line dotted" /> held out
+            </li>
+          ) : null}
+        </ul>
+        <small>Click a node to explore it; right-click, or press E, to add its edges.</small>
+      </figcaption>
+    </figure>
+  );
+}
+
+const shorten = (name: string): string => (name.length > 26 ? `${name.slice(0, 25)}…` : name);
+
+function layout(count: number, edges: readonly DrawnEdge[]): (readonly [number, number])[] {
+  const { x, y } = forceLayout(
+    count,
+    edges.map(({ from, to }) => [from, to] as const),
+    count > 150 ? 120 : 300,
+  );
+  const bounds = (values: Float64Array): readonly [number, number] => [
+    values.reduce((low, value) => Math.min(low, value), Number.POSITIVE_INFINITY),
+    values.reduce((high, value) => Math.max(high, value), Number.NEGATIVE_INFINITY),
+  ];
+  const place = (values: Float64Array, length: number) => {
+    const [low, high] = bounds(values);
+    return (value: number): number =>
+      high > low ? border + ((value - low) / (high - low)) * (length - 2 * border) : length / 2;
+  };
+  const [toX, toY] = [place(x, width), place(y, height)];
+  return Array.from(x, (value, i) => [toX(value), toY(y[i])] as const);
+}

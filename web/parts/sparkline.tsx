@@ -1,0 +1,28 @@
+/** A small curve beside a row of a table. */
+interface SparklineProps {
+  readonly values: readonly number[];
+  /** What a reader of the screen hears. */
+  readonly label: string;
+  readonly series?: number;
+}
+
+const [width, height] = [110, 24];
+
+export function Sparkline({ values, label, series = 0 }: SparklineProps) {
+  const finite = values.filter(Number.isFinite);
+  if (finite.length < 2) return <span class="quiet">–</span>;
+  const low = Math.min(...finite);
+  const range = Math.max(...finite) - low || 1;
+  const points = values.flatMap((value, i) =>
+    Number.isFinite(value)
+      ? [
+          `${((i / (values.length - 1)) * (width - 4) + 2).toFixed(1)},${(height - 3 - ((value - low) / range) * (height - 6)).toFixed(1)}`,
+        ]
+      : [],
+  );
+  return (
+    <svg class={`sparkline s${series}`} width={width} height={height} role="img" aria-label={label}>
+      <polyline points={points.join(' ')} />
+    </svg>
+  );
+}

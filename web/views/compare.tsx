@@ -1,0 +1,168 @@
+/** Several runs: curves in one picture, results side by side, and the keys in which their configurations differ. */
+import { useMemo } from 'preact/hooks';
+import type { ViewProps } from '../app.js';
+import { get, runPath, useLoad } from '../lib/api.js';
+import { epochCurves, metricCurves, metricNames } from '../lib/curves.js';
+import { isLower, metric } from '../lib/format.js';
+import { linkTo } from '../lib/router.js';
+import type { RunDetails } from '../lib/types.js';
+import { Chart } from '../parts/chart.js';
+import { CurveControls, settingsOf } from '../parts/curve-settings.js';
+import { Empty, Failure } from '../parts/failure.js';
+
+export function CompareView({ route }: ViewProps) {
+  const names = (route.options.get('runs') ?? '').split(',').filter(Boolean);
+  const key = names.length < 2 ? null : names.join(',');
+  const {
+    value: runs,
+    error,
+    reload,
+  } = useLoad<RunDetails[]>(key, (_, signal) =>
+    Promise.all(names.map((name) => get<RunDetails>(runPath(name), signal))),
+  );
+  if (key === null)
+    return (
+      <Empty title="Nothing to compare">
+        <p>
+          Choose two or more runs in the <a href={linkTo('runs')}>list</a>.
+        </p>
+      </Empty>
+    );
+  if (error !== null) return <Failure error={error} retry={reload} />;
+  if (runs === null) return <p class="quiet">Reading {names.length} runs …</p>;
+  return <Comparison runs={runs} route={route} />;
+}
+
+function Comparison({
+  runs,
+  route,
+}: {
+  readonly runs: readonly RunDetails[];
+  readonly route: ViewProps['route'];
+}) {
+  const settings = settingsOf(route);
+  const { smoothing, logX, logY } = settings;
+  const charts = useMemo(() => {
+    const metrics = metricNames(runs, runs[0].metric).slice(0, 6);
+    return [
+      { title: 'Training loss', curves: epochCurves(runs, ({ loss }) => loss, smoothing) },
+      ...metrics.map((name) => ({
+        title: `${name} on validation`,
+        curves: metricCurves(runs, name, smoothing),
+      })),
+      { title: 'Items a second', curves: epochCurves(runs, ({ rate }) => rate, smoothing) },
+    ].filter(({ curves }) => curves.length > 0);
+  }, [runs, smoothing]);
+  return (
+    <>
+      <div class="bar">
+        <h1>{runs.length} runs</h1>
+        <CurveControls {...settings} />
+      </div>
+      <section>
+        <div class="charts">
+          {charts.map(({ title, curves }) => (
+            <Chart key={title} title={title} xLabel="epoch" curves={curves} logX={logX} logY={logY} />
+          ))}
+        </div>
+      </section>
+      <div class="columns wide">
+        <Results runs={runs} />
+        <Differences runs={runs} />
+      </div>
+    </>
+  );
+}
+
+function Results({ runs }: { readonly runs: readonly RunDetails[] }) {
+  const rows = ['test', 'validation'].flatMap((split) => {
+    const names = new Set(runs.flatMap(({ metrics }) => Object.keys(metrics[split] ?? {})));
+    return [...names].map((name) => ({
+      split,
+      name,
+      values: runs.map(({ metrics }) => metrics[split]?.[name]),
+    }));
+  });
+  if (rows.length === 0) return null;
+  return (
+    <section>
+      <h2>Results</h2>
+      <div class="scroll">
+        <table>
+          <thead>
+            <tr>
+              <th />
+              {runs.map(({ name }, i) => (
+                <th key={name} class="number">
+                  <span class={`dot s${i % 8}`} /> <a href={linkTo('run', name)}>{name}</a>
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map(({ split, name, values }) => {
+              const known = values.filter((value) => value !== undefined);
+              const best = isLower(name) ? Math.min(...known) : Math.max(...known);
+              return (
+                <tr key={`${split} ${name}`}>
+                  <th scope="row">
+                    {name} <small>{split}</small>
+                  </th>
+                  {values.map((value, i) => (
+                    <td
+                      key={runs[i].name}
+                      class={value === best && known.length > 1 ? 'number best' : 'number'}
+                    >
+                      {metric(value)}
+                    </td>
+                  ))}
+                </tr>
+              );
+            })}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  );
+}
+
+function Differences({ runs }: { readonly runs: readonly RunDetails[] }) {
+  const keys = [...new Set(runs.flatMap(({ settings }) => Object.keys(settings)))];
+  const rows = keys.flatMap((key) => {
+    const values = runs.map(({ settings }) => settings[key] ?? '–');
+    return new Set(values).size > 1 ? [{ key, values }] : [];
+  });
+  return (
+    <section>
+      <h2>Differences of the configurations</h2>
+      {rows.length === 0 ? (
+        <p class="quiet">The configurations are the same.</p>
+      ) : (
+        <div class="scroll">
+          <table class="settings">
+            <thead>
+              <tr>
+                <th />
+                {runs.map(({ name }, i) => (
+                  <th key={name}>
+                    <span class={`dot s${i % 8}`} /> {name}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {rows.map(({ key, values }) => (
+                <tr key={key}>
+                  <th scope="row">{key}</th>
+                  {values.map((value, i) => (
+                    <td key={runs[i].name}>{value}</td>
+                  ))}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </section>
+  );
+}
