@@ -136,6 +136,7 @@ describe('fitLinks', () => {
     [[null], /edges\[0\]/],
     [[['a', 'r', 'b', 5]], /expected \[head, relation, tail\].* for edges\[0\], got 4 entries/],
     [[{ from: 'a', to: 'b' }], /an object with head and tail for edges\[0\], got the fields from, to/],
+    [[{ head: 'a', tail: 'b', time: 3 }], /Fields that are used: head, tail, relation; leave out time\./],
     [[['a', 'r', 'b']], /expected at least 20 edges/],
     [7, /expected an array, a graphology graph or the path of a file for edges/],
     [join(folder, 'missing.tsv'), /missing\.tsv/],
@@ -365,6 +366,9 @@ describe('fitEvents', () => {
     );
     await expect(fit([{ head: 'a', tail: 'b', time: 2, features: 5 }])).rejects.toThrow(/features/);
     await expect(fit([['a', 'b', 1, 2]])).rejects.toThrow(/got 4 entries/);
+    await expect(fit([{ head: 'a', tail: 'b', time: 2, feature: [1] }])).rejects.toThrow(
+      /for events\[0\], got the fields .*Fields that are used: head, tail, time, features; leave out feature\./,
+    );
     await expect(fit([])).rejects.toThrow(/at least one entry/);
     const few = 'fitEvents: expected at least 20 events to learn from and to test on for events, got 3.';
     await expect(fit(events.slice(0, 3))).rejects.toThrow(few);

@@ -11,6 +11,7 @@ import { temporalModelKinds } from '#internal/temporal/models/registry.js';
 import { assembleTemporal } from '#internal/train/tasks/events/assemble.js';
 import { evaluateEventRun } from '#internal/train/tasks/events/evaluate-event-run.js';
 import { openStream } from '#internal/train/tasks/events/open-stream.js';
+import { packRun } from '#internal/train/pack-run.js';
 import { loadTemporalConfig } from '#internal/train/tasks/events/run-config.js';
 import { temporalRun } from './temporal-files.js';
 import { scratch } from './tiny.js';
@@ -198,6 +199,11 @@ describe('protocol: tgb', () => {
     const file = ['evaluation.negatives=file', `evaluation.negatives_path=${listed}`];
     const { test: found } = await temporalRun(protocol('model: edge_bank'), file);
     expect(found['mrr']).toBeCloseTo(expectedMrr('test', 'moment', met), 12);
+    const run = folder();
+    await temporalRun(protocol('model: pair_statistics'), [...file, `storage.model_dir=${run}`]);
+    const packed = join(folder(), 'model.tgz');
+    await packRun(run, packed);
+    await (await openRun(packed)).close();
     expect(() => loadTemporalConfig(protocol('model: edge_bank'), file.slice(0, 1))).toThrow(
       /expected evaluation\.negatives file and evaluation\.negatives_path together, got file and no path/,
     );

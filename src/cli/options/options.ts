@@ -19,7 +19,8 @@ export function positiveInteger(text: string): number {
 
 function integerFrom(least: number, text: string): number {
   const value = Number(text);
-  if (text.trim() === '' || !Number.isSafeInteger(value) || value < least)
+  // Number() also reads hexadecimal digits and an empty text.
+  if (!/^\s*\d[\d.]*(e\d+)?\s*$/i.test(text) || !Number.isSafeInteger(value) || value < least)
     throw new InvalidArgumentError(`Expected a whole number of at least ${least}.`);
   return value;
 }

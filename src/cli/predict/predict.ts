@@ -17,6 +17,7 @@ import {
   openRun,
   type SkeinConfig,
 } from '../../train/index.js';
+import { findMetric, metricText } from '../../train/run/metric.js';
 import { ValueError } from '../../util/errors.js';
 import type { PluginOptions } from '../options/options.js';
 import { CsvFile } from './csv-file.js';
@@ -212,8 +213,13 @@ function neighborSampling(config: SkeinConfig, given: readonly string[]): object
 function parseMetric(text: string): string {
   const lower = text.toLowerCase();
   const hits = /^hits@?k?(\d+)$/.exec(lower);
-  if (hits !== null) return `hits@${hits[1]}`;
-  return { mean_rank: 'mr', acc: 'accuracy', categorical_accuracy: 'accuracy' }[lower] ?? lower;
+  const name =
+    hits !== null
+      ? `hits@${hits[1]}`
+      : ({ mean_rank: 'mr', acc: 'accuracy', categorical_accuracy: 'accuracy' }[lower] ?? lower);
+  if (findMetric(name) === undefined)
+    throw new ValueError(`predict: expected ${metricText()} for --metrics, got ${text}.`);
+  return name;
 }
 
 function parseNumber(option: string, text: string, least: number, most = 2 ** 31): number {

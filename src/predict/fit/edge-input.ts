@@ -44,24 +44,30 @@ export class NameIds {
 export interface RowForm {
   readonly form: string;
   readonly fields: readonly string[];
+  /** Fields that objects may have too; null: any. */
+  readonly optional: readonly string[] | null;
   readonly lengths: readonly number[];
 }
 
-/** Throws unless `row` is a tuple, or an object that has the required fields. */
+/** Throws unless `row` is a tuple, or an object with the required fields. Unknown fields would be ignored, so they are errors. */
 export function checkRow(
   where: string,
   name: string,
   row: unknown,
-  { form, fields, lengths }: RowForm,
+  { form, fields, optional, lengths }: RowForm,
 ): void {
   if (Array.isArray(row)) {
     if (lengths.includes(row.length)) return;
     throw new ValueError(`${where}: expected ${form} for ${name}, got ${row.length} entries.`);
   }
   if (typeof row === 'object' && row !== null) {
-    if (fields.every((field) => Object.hasOwn(row, field))) return;
+    const keys = Object.keys(row);
+    const known = [...fields, ...(optional ?? [])];
+    const unknown = optional === null ? undefined : keys.find((key) => !known.includes(key));
+    if (unknown === undefined && fields.every((field) => Object.hasOwn(row, field))) return;
+    const advice = unknown === undefined ? '' : ` Fields that are used: ${known.join(', ')}; leave out ${unknown}.`;
     throw new ValueError(
-      `${where}: expected ${form} for ${name}, got the fields ${Object.keys(row).join(', ')}.`,
+      `${where}: expected ${form} for ${name}, got the fields ${keys.join(', ')}.${advice}`,
     );
   }
   throw new ValueError(`${where}: expected ${form} for ${name}, got ${describe(row)}.`);

@@ -138,6 +138,7 @@ function eventRows(
     checkRow(where, `events[${i}]`, row, {
       form: '[head, tail, time] or an object with head, tail and time',
       fields: ['head', 'tail', 'time'],
+      optional: ['features'],
       lengths: [3],
     });
     return {

@@ -111,6 +111,7 @@ const fewest = 20;
 const edgeForm = {
   form: '[head, relation, tail], [head, tail] or an object with head and tail',
   fields: ['head', 'tail'],
+  optional: ['relation'],
   lengths: [2, 3],
 };
 

@@ -118,6 +118,7 @@ function nodeRows({ nodes }: NodeSource, { id = 'id', label }: FitNodesOptions):
     checkRow(where, `nodes[${i}]`, row, {
       form: `an object with the field ${id}`,
       fields: [id],
+      optional: null,
       lengths: [],
     });
     const name = nameText(where, `nodes[${i}].${id}`, row[id]);
@@ -193,6 +194,7 @@ function edgeRows({ edges }: NodeSource): NodeTables['edges'] {
     checkRow(where, `edges[${i}]`, row, {
       form: '[source, target] or an object with source and target',
       fields: ['source', 'target'],
+      optional: [],
       lengths: [2],
     });
     return [

@@ -28,7 +28,12 @@ function packedConfig(config: TemporalRunConfig): TemporalRunConfig {
       ...{ ...dataset, name: '', path: streamPath, format: 'auto', sort: false, header: 'auto' },
       ...{ query: '', database: '', node_types: null, columns: emptyColumns(dataset.columns) },
     },
-    evaluation: { ...evaluation, negatives_path: '' },
+    // Listed negatives are not packed; the benchmark draws from the same destinations.
+    evaluation: {
+      ...evaluation,
+      negatives: evaluation.negatives === 'file' ? 'tgb' : evaluation.negatives,
+      negatives_path: '',
+    },
     training: { ...training, resume_training: false },
     storage: { ...storage, model_dir: '.' },
   };
