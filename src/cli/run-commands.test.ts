@@ -269,6 +269,9 @@ describe('predict', () => {
     expect(mrr).toBeCloseTo(trained['test.mrr'] as number, 10);
     const text = readFileSync(at('predicted/metrics.txt'), 'utf8');
     expect(text).toMatch(/^mrr: [\d.]+\nhits@10: [\d.]+\nmr: [\d.]+\nitems evaluated: 100\n$/);
+    expect(await expectFailure('predict', at('run'), '--metrics', 'foo')).toMatch(
+      /predict: expected .*mrr.* for --metrics, got foo\./,
+    );
   });
 
   it('scores new edges of a file by raw ids', async () => {

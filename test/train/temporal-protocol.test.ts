@@ -201,7 +201,7 @@ describe('protocol: tgb', () => {
     expect(found['mrr']).toBeCloseTo(expectedMrr('test', 'moment', met), 12);
     const run = folder();
     await temporalRun(protocol('model: pair_statistics'), [...file, `storage.model_dir=${run}`]);
-    const packed = join(folder(), 'model.tgz');
+    const packed = `${run}.tgz`;
     await packRun(run, packed);
     await (await openRun(packed)).close();
     expect(() => loadTemporalConfig(protocol('model: edge_bank'), file.slice(0, 1))).toThrow(

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { translate } from '../marius.js';
-import { overrideOption } from './options.js';
+import { overrideOption, wholeNumber } from './options.js';
 import { rewriteOverrides } from './rewrite-args.js';
 
 /** Parses a line with a command that takes overrides; gives what it was called with. */
@@ -15,6 +15,12 @@ async function parse(...args: string[]): Promise<{ config: string; set: string[]
   await program.parseAsync(rewriteOverrides(train, ['train', ...args]), { from: 'user' });
   return got as { config: string; set: string[] };
 }
+
+it('whole numbers are decimal', () => {
+  expect(['0', '8080', '1e6', '5.0'].map(wholeNumber)).toEqual([0, 8080, 1e6, 5]);
+  for (const text of ['', ' ', '0x50', '1.5', '-1', '1e-3', 'Infinity', '8 0'])
+    expect(() => wholeNumber(text)).toThrow(/Expected a whole number of at least 0/);
+});
 
 describe('overrides on the command line', () => {
   it('reach the command in order, wherever they are', async () => {
