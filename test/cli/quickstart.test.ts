@@ -41,6 +41,26 @@ function quickstart(args: readonly string[], onEvent?: (event: Event, child: Chi
   });
 }
 
+/** Runs a command that serves the page, on a free port, and reads the page and the list of runs. */
+async function showsPage(command: string): Promise<void> {
+  const child = spawn('sh', ['-c', `exec ${command} --port 0`], { cwd: work });
+  let text = '';
+  const url = await new Promise<string>((resolve, reject) => {
+    child.stdout.on('data', (data) => {
+      text += data;
+      const found = /Open (http:\S+)/.exec(text)?.[1];
+      if (found !== undefined) resolve(found);
+    });
+    child.on('close', (code) => reject(new Error(`${command} ended with ${code}: ${text}`)));
+  });
+  expect(await (await fetch(url, { headers: { accept: 'text/html' } })).text()).toContain('<title>Skein');
+  const { runs } = (await (await fetch(new URL('runs', url))).json()) as { readonly runs: unknown[] };
+  expect(runs).toHaveLength(1);
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  child.kill('SIGTERM');
+  expect(await ended).toBe(0);
+}
+
 const last = ({ events }: Result): Event | undefined => events[events.length - 1];
 
 // Ranking 10,000 edges among 117,791 synsets takes the TypeScript kernels many minutes.
@@ -75,11 +95,12 @@ describe.skipIf(nativeKernels === null)('quickstart', () => {
     expect(run.err).toMatch(/The quickstart took [\d.]+ s\./);
     const next = run.err.slice(run.err.indexOf('Try next:')).match(/^ {4}\S.*$/gm) ?? [];
     expect(next).toHaveLength(3);
-    for (const command of next) {
+    for (const command of next.filter((one) => !/ ui /.test(one))) {
       const done = spawnSync('sh', ['-c', command], { cwd: work, encoding: 'utf8' });
       expect(done.status, `${command}\n${done.stderr}`).toBe(0);
       expect(done.stdout).not.toBe('');
     }
+    await showsPage(next.find((one) => / ui /.test(one)) ?? '');
     expect(existsSync(join(work, 'data/quickstart-fast/done.json'))).toBe(true);
     // A machine may be quick enough to be done before the signal.
     if (cut.code !== 0) expect(last(cut)).toMatchObject({ event: 'done', interrupted: true });

@@ -250,7 +250,7 @@ function nextCommands(directory: string, output: Output): void {
       'Ask a question (known facts are marked):',
       `query ${directory} --head espresso.n.01 --relation hypernym --include-known`,
     ],
-    ['What is like a violin?', `query ${directory} --neighbors violin.n.01`],
+    ['See it in a browser: a map of the synsets, their neighbourhoods, your questions:', `ui ${directory}`],
     [
       `Prepare your own graph; ${exampleFolder} shows the form of the two files:`,
       `preprocess --edges ${join(exampleFolder, 'edges.csv')} --node-table ${join(exampleFolder, 'nodes.csv')} --text-columns description --dataset-split 0.9 0.05 0.05 --output-directory data/mine --overwrite`,
