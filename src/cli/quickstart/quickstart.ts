@@ -141,8 +141,8 @@ async function prepareWordNet(output: Output): Promise<PreparedStats> {
  * negatives teach that a synset, whose words match its definition best, is not its own hypernym.
  */
 function quickstartConfig({ seed, fast }: QuickstartOptions, directory: string): SkeinConfig {
-  const optimizer = { type: 'ADAGRAD', options: { learning_rate: 0.03 } };
-  const width = fast ? 8 : 128;
+  const optimizer = { type: 'ADAGRAD', options: { learning_rate: 0.04 } };
+  const width = fast ? 8 : 144;
   return resolveConfig({
     model: {
       random_seed: seed,
@@ -155,7 +155,7 @@ function quickstartConfig({ seed, fast }: QuickstartOptions, directory: string):
               output_dim: width,
               init: { type: 'UNIFORM', options: { scale_factor: 0.01 } },
             },
-            { type: 'TEXT', output_dim: width, options: { word_dim: fast ? 8 : 128 } },
+            { type: 'TEXT', output_dim: width, options: { word_dim: width } },
           ],
           [{ type: 'REDUCTION', bias: true, options: { type: 'SUM' } }],
         ],
@@ -169,6 +169,7 @@ function quickstartConfig({ seed, fast }: QuickstartOptions, directory: string):
     training: {
       batch_size: 1000,
       num_epochs: fast ? 1 : 4,
+      learning_rate_schedule: { type: 'LINEAR', final_factor: 0.1 },
       negative_sampling: { negatives_per_positive: fast ? 20 : 500, known_ends: !fast },
       logs_per_epoch: 1,
       early_stopping: { metric: 'mrr', patience: 1 },
