@@ -1,5 +1,5 @@
 /**
- * The gate before a commit: format, lint, layers, words, public names, side effects, kernel parameters, size budget, types,
+ * The gate before a commit: format, lint, layers, words, links, public names, side effects, kernel parameters, size budget, types,
  * dead code, package. Runs all of them, then reports which failed.
  */
 import { join } from 'node:path';
@@ -12,6 +12,7 @@ const checks = [
   ['format and lint', bin('biome'), ['ci', '--colors=off', '--error-on-warnings', '.'], 'npm run format'],
   ['layers', ...script('check-layers.mjs')],
   ['words', ...script('check-words.mjs')],
+  ['links', ...script('check-links.mjs')],
   ['public names', ...script('check-api.mjs'), 'npm run api'],
   ['side effects', ...script('check-effects.mjs')],
   ['kernel parameters', ...script('check-kernels.mjs')],

@@ -177,6 +177,20 @@ export function gpuPhase() {
   };
 }
 
+/** Phases that install packages of their own. @type {Phase[]} */
+const packages = [
+  {
+    name: 'pack',
+    about: 'the packed package in an empty project',
+    args: ['--config', 'vitest.full.config.ts', 'test/pack'],
+  },
+  {
+    name: 'site',
+    about: 'the documentation as a site: installed, built, and opened in Chromium',
+    args: long('site'),
+  },
+];
+
 /** Returns all phases, in order. @returns {Phase[]} */
 export function allPhases() {
   const info = existsSync('/proc/cpuinfo') ? readFileSync('/proc/cpuinfo', 'utf8') : '';
@@ -255,11 +269,7 @@ export function allPhases() {
     },
     sanitizers('sanitizers', 'address and undefined-behaviour sanitizers on every kernel', ['test/kernels']),
     sanitizers('sanitizers-ops', 'address and undefined-behaviour sanitizers on every operation', opTests),
-    {
-      name: 'pack',
-      about: 'the packed package in an empty project',
-      args: ['--config', 'vitest.full.config.ts', 'test/pack'],
-    },
+    ...packages,
     ...emulated(arm64),
     ...emulated(windows),
   ];

@@ -25,7 +25,7 @@ export interface Block {
 
 /** Languages of blocks that are tested, and of those that are not: output, and files of other programs. */
 const tested = ['ts', 'js', 'sh', 'yaml'];
-const languages: ReadonlySet<string> = new Set([...tested, 'text', 'dockerfile']);
+const languages: ReadonlySet<string> = new Set([...tested, 'text', 'dockerfile', 'python']);
 
 /** Reads the fenced blocks of a page that have a language. */
 export function readBlocks(path: string): Block[] {

@@ -11,19 +11,20 @@ import { argumentsOf, type Block, commandsOf, readBlocks } from './page.js';
 import { runServed } from './run-served.js';
 import { type Setup, setups } from './setups.js';
 
-/** README.md and every page of docs/, by path from the root. */
+/** README.md and every page of docs/, by path from the root. docs/site has no pages, only the programs that build the site. */
 export const pages: readonly string[] = ['README.md', ...markdownFiles('docs')];
 
 function markdownFiles(folder: string): string[] {
   return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.md'))
     .map((name) => join(folder, name).replaceAll('\\', '/'))
+    .filter((name) => !name.startsWith('docs/site/'))
     .sort();
 }
 
 /** Commands that install, build or start other programs; they are not the page's subject. */
 const foreign =
-  /^(npm|npx(?! skein)|pnpm|yarn|bun|git|cd|sudo|apt-get|module|mpirun|srun|curl|docker|export|make|node|kill|sbatch)\b/;
+  /^(npm|npx(?! skein)|pnpm|yarn|bun|git|cd|mkdir|sudo|apt-get|module|mpirun|srun|curl|docker|export|make|node|kill|sbatch)\b/;
 
 export const setupOf = (page: string): Setup => setups[page] ?? {};
 

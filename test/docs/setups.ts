@@ -108,6 +108,18 @@ const inputFiles = {
   'y.csv': papers.map((name, i) => `${name},${['theory', 'practice'][i % 2]}\n`).join(''),
 };
 
+/** Accounts, few of them fraudulent, most transfers of which are among themselves. */
+const isFraud = (i: number): boolean => i % 8 === 3;
+const accountFiles = {
+  'accounts.csv': `id,age,volume,label\n${Array.from({ length: 80 }, (_, i) => `a${i},${30 + Math.floor(900 * noise(i, 11))},${Math.floor((isFraud(i) ? 900 : 300) * noise(i, 12))},${i % 5 === 4 ? '' : isFraud(i) ? 'fraud' : 'fine'}\n`).join('')}`,
+  'transfers.csv': `source,target\n${Array.from({ length: 240 }, (_, i) => `a${i % 80},a${isFraud(i % 80) ? 3 + 8 * (i % 10) : (i * 7 + 2) % 80}\n`).join('')}`,
+};
+
+/** Purchases of 50 users among 30 items, the first of which are the most popular. */
+const purchaseFiles = {
+  'purchases.csv': `user,item\n${Array.from({ length: 600 }, (_, i) => `${i % 50},${Math.floor(30 * noise(i, 1) * noise(i, 2))}\n`).join('')}`,
+};
+
 /** Two short runs: of links in runs/links, of nodes in runs/nodes. */
 const trainedRuns = [
   ...preparedFacts,
@@ -125,11 +137,16 @@ export const setups: Readonly<Record<string, Setup>> = {
     files: facts,
     prelude: `const moreFacts: [string, string, string][] = ${JSON.stringify(factRows)};\n`,
   },
-  'docs/guides/recommend.md': {
-    files: {
-      'purchases.csv': `user,item\n${Array.from({ length: 600 }, (_, i) => `${i % 50},${Math.floor(30 * noise(i, 1) * noise(i, 2))}\n`).join('')}`,
-    },
+  'docs/guides/recommend.md': { files: purchaseFiles },
+  'docs/recipes.md': {
+    files: { ...facts, ...customerFiles, ...accountFiles, ...purchaseFiles, ...eventFiles },
+    prelude: `const moreFacts: [string, string, string][] = ${JSON.stringify(factRows)};\n`,
   },
+  'docs/migration/marius.md': { files: facts },
+  'docs/migration/tgl.md': {
+    files: { ...eventFiles, 'pairs.csv': 'u1,u5,1800000000\nu2,u9,1800000060\n' },
+  },
+  'docs/migration/sar.md': { files: customerFiles, commands: preparedCustomers },
   'docs/guides/nodes.md': {
     files: customerFiles,
     prelude: `
