@@ -14,7 +14,7 @@ import { main, root, StepError } from './steps.mjs';
 
 const page = join(root, 'docs', 'benchmarks.md');
 const folder = join(root, 'docs', 'images', 'benchmarks');
-const width = 800;
+const width = 700;
 
 /** Cells of a row without the outer bars. */
 const cells = (line) =>
@@ -42,20 +42,27 @@ const numbers = (rows, column) => rows.map((row) => Number(row[column]));
 /** Bars of one or several columns of a table, by the first column. */
 function bars({ head, rows }, columns, options) {
   const series = columns.map((column) => ({ name: head[column], values: numbers(rows, column) }));
-  return barChart({ ...options, names: rows.map(([name]) => name), series, width });
+  return barChart({ title: '', ...options, names: rows.map(([name]) => name), series, width });
 }
 
+const titles = {
+  speed: 'Time of PyTorch over time of Skein',
+  accuracy: 'Accuracy of classified nodes',
+  links: 'Filtered mean reciprocal rank of links',
+  events: 'Mean reciprocal rank of events, tgbl-wiki',
+  shop: 'Ten items for every user',
+  memory: 'Memory of a worker, whole-graph training',
+};
+
 const drawings = {
-  speed: (table) =>
-    bars(table, [4], { title: 'Time of PyTorch over time of Skein', x: 'case', y: 'times faster' }),
-  accuracy: (table) => bars(table, [2, 3], { title: 'Classification of nodes', x: 'dataset, model', y: '%' }),
-  links: (table) =>
-    bars(table, [2, 3], { title: 'Prediction of links', x: 'dataset, model', y: 'filtered MRR' }),
-  events: (table) => bars(table, [1, 2], { title: 'Prediction of events, tgbl-wiki', x: 'model', y: 'MRR' }),
-  shop: (table) => bars(table, [1, 2], { title: 'Ten items for every user', x: 'recommender', y: 'metric' }),
+  speed: (table) => bars(table, [4], { x: 'case', y: 'times faster' }),
+  accuracy: (table) => bars(table, [2, 3], { x: 'dataset, model', y: '%' }),
+  links: (table) => bars(table, [2, 3], { x: 'dataset, model', y: 'filtered MRR' }),
+  events: (table) => bars(table, [1, 2], { x: 'model', y: 'MRR' }),
+  shop: (table) => bars(table, [1, 2], { x: 'recommender', y: 'metric' }),
   memory: ({ head, rows }) =>
     lineChart({
-      ...{ title: 'Memory of a worker', x: 'workers', y: 'MB', logX: true, logY: true, width },
+      ...{ title: '', x: 'workers', y: 'MB', logX: true, logY: true, width },
       curves: [1, 2].map((column) => ({
         name: head[column].replace(', MB', ''),
         x: numbers(rows, 0),
@@ -72,8 +79,7 @@ function benchmarkPlots(text) {
     if (table === undefined)
       throw new StepError(`expected a table below <!-- plot: ${name}; … --> in docs/benchmarks.md, got none`);
     const rows = table.rows.map((row) => row.join(', ')).join('; ');
-    const panel = draw(table);
-    return [name, picture([panel], { title: 'Skein', description: rows, columns: 1 })];
+    return [name, picture([draw(table)], { title: titles[name], description: rows, columns: 1 })];
   });
   return new Map(plots);
 }

@@ -3,6 +3,9 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { basename, join } from 'node:path';
 import { Application, Comment, CommentTag, ReflectionKind } from 'typedoc';
 
+/** A name is documented where it comes from: in the first subpath that has it. The others list it. */
+const places = (name) => ['skein-marius', 'skein'].indexOf(name);
+
 /** Returns name and source of every subpath. Folders are called `skein-gnn`: VitePress ignores those called `dist`. */
 function entries(root) {
   const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
@@ -11,7 +14,8 @@ function entries(root) {
     .map(([subpath, { types }]) => ({
       name: subpath.replace(/^\./, 'skein').replace('/', '-'),
       file: join(root, types.replace(/^\.\/dist\//, 'src/').replace(/\.d\.ts$/, '.ts')),
-    }));
+    }))
+    .sort((a, b) => places(a.name) - places(b.name));
 }
 
 const options = {
@@ -70,8 +74,14 @@ function assignComments(module, { name, file }) {
 function removeInherited(project) {
   const inherited = project
     .getReflectionsByKind(ReflectionKind.ClassMember)
-    .filter(({ inheritedFrom }) => inheritedFrom?.reflection !== undefined);
-  for (const member of inherited) if (member.kind !== ReflectionKind.Constructor) project.removeReflection(member);
+    .filter((one) => one.inheritedFrom?.reflection !== undefined && one.kind !== ReflectionKind.Constructor);
+  const removed = new Set(inherited);
+  for (const { parent } of inherited) {
+    for (const group of parent.groups ?? [])
+      group.children = group.children.filter((one) => !removed.has(one));
+    parent.groups = parent.groups?.filter(({ children }) => children.length > 0);
+  }
+  for (const member of inherited) project.removeReflection(member);
 }
 
 /** Names of subpaths as they are imported. */
@@ -87,7 +97,8 @@ function renameSubpaths(out) {
 export async function writeApi(root, out) {
   const found = entries(root);
   const missing = found.find(({ file }) => !existsSync(file));
-  if (missing !== undefined) throw new Error(`site: expected the source of ${missing.name}, got no ${missing.file}`);
+  if (missing !== undefined)
+    throw new Error(`site: expected the source of ${missing.name}, got no ${missing.file}`);
   rmSync(out, { recursive: true, force: true });
   mkdirSync(out, { recursive: true });
   const app = await Application.bootstrapWithPlugins({
@@ -98,13 +109,19 @@ export async function writeApi(root, out) {
     out,
   });
   const project = await app.convert();
-  if (project === undefined) throw new Error('site: TypeDoc could not read the sources; its messages are above');
+  if (project === undefined)
+    throw new Error('site: TypeDoc could not read the sources; its messages are above');
   for (const entry of found) {
-    const module = project.children.find((one) => entry.file === `${join(root, 'src', one.name)}.ts` || entry.file === join(root, 'src', one.name, 'index.ts'));
+    const module = project.children.find(
+      (one) =>
+        entry.file === `${join(root, 'src', one.name)}.ts` ||
+        entry.file === join(root, 'src', one.name, 'index.ts'),
+    );
     if (module === undefined) throw new Error(`site: expected ${entry.name} in what TypeDoc read`);
     assignComments(module, entry);
   }
-  project.children.sort((a, b) => a.name.localeCompare(b.name, 'en'));
+  for (const { children } of [project, ...(project.groups ?? [])])
+    children.sort((a, b) => a.name.localeCompare(b.name, 'en'));
   removeInherited(project);
   await app.generateOutputs(project);
   return renameSubpaths(out);

@@ -7,17 +7,14 @@ const cards = [
   ['Larger than memory', 'Give a budget. Tables stay on disk, in partitions.', '/guides/larger-than-memory'],
   ['Several workers', 'One model on many processes, with the results of one.', '/guides/workers'],
   ['GPU and browser', 'WebGPU in Node.js and in web pages, in the same code.', '/guides/gpu'],
-];
-
-const links = [
-  ['Start in five minutes', '/start', 'from an empty folder to answers'],
-  ['Recipes', '/recipes', 'short answers with code that runs'],
-  ['Questions and errors', '/faq', 'what a message means and what to do'],
-  ['Migrate', '/migration/', 'from PyG, DGL, Marius, TGL, StarryGL and SAR, side by side'],
-  ['Benchmarks', '/benchmarks', 'every figure with the command that repeats it'],
-  ['Comparison', '/comparison', 'what other systems have, and our limits'],
-  ['All pages', '/contents', 'guides and reference'],
-  ['API reference', '/api/', 'every public name'],
+  [
+    'Coming from elsewhere',
+    'PyG, DGL, Marius, TGL, StarryGL and SAR: programs side by side.',
+    '/migration/',
+    'Migrate',
+  ],
+  ['Short answers', 'Recipes with code that runs, and what a message means.', '/recipes', 'Recipes'],
+  ['Measured', 'Figures with the commands that repeat them, and our limits.', '/benchmarks', 'Benchmarks'],
 ];
 
 const quoted = (text) => JSON.stringify(text);
@@ -31,8 +28,8 @@ function programs(readme) {
 
 export function landingPage(readme) {
   const features = cards.map(
-    ([title, details, link]) =>
-      `  - title: ${title}\n    details: ${quoted(details)}\n    link: ${link}\n    linkText: Guide`,
+    ([title, details, link, text = 'Guide']) =>
+      `  - title: ${title}\n    details: ${quoted(details)}\n    link: ${link}\n    linkText: ${text}`,
   );
   return `---
 layout: home
@@ -49,8 +46,6 @@ features:
 ${features.join('\n')}
 ---
 
-## Three questions, three calls
-
 ::: code-group
 
 ${programs(readme)}
@@ -62,9 +57,6 @@ npm install skein
 \`\`\`
 
 No Python, no compiler, no server to set up. The same seed gives the same bits, for any number of threads and after a kill.
-
-## Next
-
-${links.map(([text, link, details]) => `- [${text}](${link}): ${details}`).join('\n')}
+[All pages](./contents.md), [API reference](./api/index.md), [comparison](./comparison.md) with other systems.
 `;
 }

@@ -18,6 +18,8 @@ export default defineConfig({
     ['link', { rel: 'icon', type: 'image/svg+xml', href: `${base}icon.svg` }],
     ['meta', { name: 'color-scheme', content: 'light dark' }],
   ],
+  // The addresses of all pages would be in every page otherwise.
+  metaChunk: true,
   // The pages are plain Markdown: angle brackets and double braces are text, names of files are not addresses.
   markdown: {
     html: false,
@@ -25,8 +27,9 @@ export default defineConfig({
     anchor: { slugify: slugOf },
     theme: { light: 'github-light-high-contrast', dark: 'github-dark' },
     config(md) {
-      const escape = md.utils.escapeHtml;
-      md.renderer.rules.text = (tokens, i) => escape(tokens[i].content).replaceAll('{{', '&#123;&#123;');
+      const { escapeHtml } = md.utils;
+      md.renderer.rules.text = (tokens, i) =>
+        escapeHtml(tokens[i].content).replaceAll('{{', '&#123;&#123;');
     },
   },
   themeConfig: {
