@@ -63,10 +63,12 @@ function assignComments(module, { name, file }) {
     const source = child.project.getSymbolIdFromReflection(child)?.fileName;
     if (source === undefined) continue;
     const own = headerOf(source);
-    const wrong = child.comment !== undefined && header.startsWith(textOf(child.comment).slice(0, 60));
-    if (wrong) child.comment = undefined;
-    const isMain = plain(basename(source, '.ts')) === plain(child.name);
-    if (child.comment === undefined && isMain && own !== '') child.comment = commentOf(own);
+    const text = child.comment === undefined ? '' : textOf(child.comment).slice(0, 60);
+    if (text !== '' && header.startsWith(text)) child.comment = undefined;
+    if (own === '' || plain(basename(source, '.ts')) !== plain(child.name)) continue;
+    if (child.comment === undefined) child.comment = commentOf(own);
+    else if (!own.startsWith(text))
+      child.comment.summary.unshift({ kind: 'text', text: `${own.split(/^@/m)[0].trim()}\n\n` });
   }
 }
 

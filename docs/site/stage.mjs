@@ -19,6 +19,12 @@ const rootPages = {
   'CONTRIBUTING.md': 'project/contributing.md',
 };
 
+/** How single pages are shown. */
+const frontmatter = {
+  'docs/faq.md': 'pageClass: messages',
+  'docs/comparison.md': 'aside: false',
+};
+
 function listFiles(root) {
   const { stdout } = spawnSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
     cwd: root,
@@ -102,7 +108,8 @@ export class Stage {
       done += text.slice(from, start) + this.#rewrite(target, file, page);
       from = end;
     }
-    this.#write(page, (done + text.slice(from)).replace(/^<!--[\s\S]*?-->\n/gm, ''));
+    const options = file in frontmatter ? `---\n${frontmatter[file]}\n---\n\n` : '';
+    this.#write(page, options + (done + text.slice(from)).replace(/^<!--[\s\S]*?-->\n/gm, ''));
   }
 
   /** Returns a link of `file` as a link of `page`. */
