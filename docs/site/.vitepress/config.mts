@@ -42,11 +42,11 @@ export default defineConfig({
     search: {
       provider: 'local',
       options: {
-        // Names of the API reference are found, the text of its thousand pages would outweigh the guides.
+        // Of the API reference, names and summaries are found: all text would outweigh the guides.
         _render(src, env, md) {
           const html = md.render(src, env);
           if (!/^(api|source)\//.test(env.relativePath)) return html;
-          return /<h1[\s\S]*?<\/h1>/.exec(html)?.[0] ?? '';
+          return html.slice(html.indexOf('<h1')).split('<h2')[0];
         },
         miniSearch: {
           searchOptions: {
