@@ -28,8 +28,7 @@ export default defineConfig({
     theme: { light: 'github-light-high-contrast', dark: 'github-dark' },
     config(md) {
       const { escapeHtml } = md.utils;
-      md.renderer.rules.text = (tokens, i) =>
-        escapeHtml(tokens[i].content).replaceAll('{{', '&#123;&#123;');
+      md.renderer.rules.text = (tokens, i) => escapeHtml(tokens[i].content).replaceAll('{{', '&#123;&#123;');
     },
   },
   themeConfig: {
