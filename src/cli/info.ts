@@ -207,7 +207,7 @@ function printConfiguration(path: string, output: Output): void {
   output.event('done', { ...config });
 }
 
-/** Returns the dataset of a run, and what commands use if it is no longer there. */
+/** Returns the dataset of a run, and what commands use if it is gone. */
 function datasetPlace({ directory, dataset, datasetFound: found }: RunDescription): string {
   if (found === null) return `${dataset} (not found)`;
   if (resolve(found) === resolve(dataset) || found === dataset) return dataset;

@@ -37,8 +37,8 @@ interface RepeatRecord {
 
 const recordFile = 'repeat.json';
 
-/** Collective: all workers call it. */
-export async function repeatRuns(options: RepeatOptions): Promise<void> {
+/** Returns whether all were trained, not interrupted. Collective: all workers call it. */
+export async function repeatRuns(options: RepeatOptions): Promise<boolean> {
   const { count, group, output, file } = options;
   const { folder, seed } = await group.onRoot(() => openRepeats(options));
   const runs: RepeatedRun[] = [];
@@ -54,7 +54,7 @@ export async function repeatRuns(options: RepeatOptions): Promise<void> {
       const { interrupted } = await trainRun({ config, output, source, group, profile: options.profile });
       if (interrupted) {
         output.text(`Stopped in repeat ${i + 1} of ${count}. The same command continues.`);
-        return;
+        return false;
       }
     }
     runs.push(await group.onRoot(() => readOutcome(directory, seed + i)));
@@ -64,6 +64,7 @@ export async function repeatRuns(options: RepeatOptions): Promise<void> {
   await group.onRoot(() => writeSummary(folder, { directory: folder, ...summary, runs }));
   output.text(`Saved in ${folder}`);
   output.event('done', { directory: folder, repeats: count, ...summary, runs });
+  return true;
 }
 
 /** Creates or reopens the folder of the repeats; throws for one that belongs to something else. */

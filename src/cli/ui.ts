@@ -1,7 +1,7 @@
 /** The work of `skein ui`: serves the page for runs until a signal. */
 import { randomBytes } from 'node:crypto';
 import { isLoopback } from '../server/host-names.js';
-import { modelSource, serve } from '../server/index.js';
+import { modelSource, type RunningServer, serve } from '../server/index.js';
 import { RunCatalog } from '../server/runs/run-catalog.js';
 import { Output } from '../train/index.js';
 import { ValueError } from '../util/errors.js';
@@ -27,6 +27,8 @@ export async function uiCommand(paths: readonly string[], command: UiCommand): P
     stop();
     return true;
   };
+  // The page of a run that trains ends with the process that trains it.
+  if (process.connected) process.once('disconnect', stop);
   await untilStopSignal(stopsInOrder, () => showUntil(stopped, paths, command));
 }
 
@@ -35,24 +37,12 @@ async function showUntil(
   paths: readonly string[],
   command: UiCommand,
 ): Promise<void> {
-  const { host, port, json, plugin: plugins, basePath } = command;
+  const { host, port, json, plugin: plugins, basePath, tokenFile } = command;
   const output = new Output({ json });
-  const runs = new RunCatalog(paths.length === 0 ? ['.'] : paths);
-  // Other machines need a token, even if nobody chose one: the link brings it.
-  const given = readToken('ui', command.tokenFile);
+  // Other machines need a token; without a given one the link brings a random one.
+  const given = readToken('ui', tokenFile);
   const token = given ?? (isLoopback(host) ? null : randomBytes(24).toString('hex'));
-  const onError = (error: unknown): void =>
-    output.warn(error instanceof Error ? error.message : String(error));
-  const server = await serve({
-    models: [],
-    ...{ host, port, token, version, onError, runs },
-    basePath: basePath.replace(/\/$/, ''),
-    openRun: (run) =>
-      modelSource(run, { command: 'ui', plugins, onError, onWarning: (message) => output.warn(message) }),
-    reloadEvery: 0,
-  }).catch((error: unknown) => {
-    throw error instanceof ValueError ? new ValueError(error.message.replace(/^serve:/, 'ui:')) : error;
-  });
+  const { server, runs } = await openPage(paths, { host, port, token, plugins, basePath, output });
   const count = runs.list().length;
   output.text(
     count === 0
@@ -68,4 +58,34 @@ async function showUntil(
   await stopped;
   await server.close();
   output.event('done', {});
+}
+
+export interface PageOptions {
+  readonly port: number;
+  readonly output: Output;
+  readonly host?: string;
+  readonly token?: string | null;
+  readonly plugins?: readonly string[];
+  readonly basePath?: string;
+}
+
+/** Serves the page for runs. @param paths runs, or folders with runs; none: the current folder */
+export async function openPage(
+  paths: readonly string[],
+  { port, output, host = '127.0.0.1', token = null, plugins = [], basePath = '' }: PageOptions,
+): Promise<{ readonly server: RunningServer; readonly runs: RunCatalog }> {
+  const runs = new RunCatalog(paths.length === 0 ? ['.'] : paths);
+  const onError = (error: unknown): void =>
+    output.warn(error instanceof Error ? error.message : String(error));
+  const server = await serve({
+    models: [],
+    ...{ host, port, token, version, onError, runs },
+    basePath: basePath.replace(/\/$/, ''),
+    openRun: (run) =>
+      modelSource(run, { command: 'ui', plugins, onError, onWarning: (message) => output.warn(message) }),
+    reloadEvery: 0,
+  }).catch((error: unknown) => {
+    throw error instanceof ValueError ? new ValueError(error.message.replace(/^serve:/, 'ui:')) : error;
+  });
+  return { server, runs };
 }

@@ -14,5 +14,12 @@ export {
   scatterChart,
   seriesOfOthers,
 } from './scatter-chart.js';
+export {
+  type Schedule,
+  type ScheduleCells,
+  type ScheduleChartOptions,
+  scheduleCells,
+  scheduleChart,
+} from './schedule-chart.js';
 export { type Panel, picture } from './svg.js';
 export { bar, sparkline } from './terminal.js';

@@ -114,7 +114,7 @@ export function serverApp(options: AppOptions): OpenAPIHono<ServerEnv> {
   return app;
 }
 
-/** Returns a path without the base; one outside of it is no path of the server. */
+/** Returns a path without the base; one outside of it is not a path of the server. */
 function withoutBase(path: string, base: string): string {
   if (base === '' || path.startsWith(`${base}/`)) return path.slice(base.length);
   return path === base ? '/' : `/outside${path}`;

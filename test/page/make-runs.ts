@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fitEvents, fitLinks, fitNodes } from 'skein/predict';
 
 /** People and cities: who lives somewhere works there too, which a model can learn. */
-export function facts(): [string, string, string][] {
+function facts(): [string, string, string][] {
   const rows: [string, string, string][] = [];
   for (let i = 0; i < 60; i++) {
     const city = `city ${i % 6}`;

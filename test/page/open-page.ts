@@ -10,7 +10,7 @@ export interface OpenedUi {
   readonly page: Page;
   /** Opens a view by its address behind the hash, and waits until it has loaded. */
   show(address: string): Promise<void>;
-  /** What went wrong on the page, and requests to other hosts. */
+  /** Errors of the page, and requests to other hosts. */
   readonly problems: string[];
   close(): Promise<void>;
 }

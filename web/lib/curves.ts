@@ -3,6 +3,8 @@ import type { Curve } from '../../src/plot/index.js';
 import { smooth } from '../../src/plot/index.js';
 import type { EpochPoint, RunCurves } from './types.js';
 
+type WorkerPoint = EpochPoint['workers'][number];
+
 export interface NamedCurves {
   readonly name: string;
   readonly curves: RunCurves;
@@ -45,6 +47,18 @@ export function metricNames(runs: readonly NamedCurves[], first: string | null):
     for (const { set, metrics } of curves.evaluations)
       if (set === 'validation') for (const name of Object.keys(metrics)) names.add(name);
   return [...names];
+}
+
+/** Returns a curve of a number of each worker, by rank; none for a run on one worker. */
+export function workerCurves({ epochs }: RunCurves, pick: (worker: WorkerPoint) => number): Curve[] {
+  const size = Math.max(0, ...epochs.map(({ workers }) => workers.length));
+  return Array.from({ length: size }, (_, rank) => {
+    const points = epochs.filter(({ workers }) => workers.length > rank);
+    return {
+      ...{ name: `worker ${rank}`, series: rank, x: points.map(({ epoch }) => epoch) },
+      y: points.map(({ workers }) => pick(workers[rank])),
+    };
+  });
 }
 
 /** Returns a curve for each stage of an epoch, in seconds. */

@@ -44,6 +44,8 @@ export class PointCanvas {
   readonly #canvas: HTMLCanvasElement;
   readonly #gl: WebGL2RenderingContext;
   readonly #program: WebGLProgram;
+  readonly #places: WebGLBuffer;
+  readonly #colors: WebGLBuffer;
   readonly #marks: WebGLBuffer;
   readonly #points: Points;
   readonly #grid: Grid;
@@ -60,8 +62,8 @@ export class PointCanvas {
     this.#points = points;
     this.#program = compile(gl);
     this.#grid = new Grid(points);
-    this.#buffer('place', interleave(points), 2, gl.FLOAT);
-    this.#buffer('color', points.color, 1, gl.UNSIGNED_BYTE);
+    this.#places = this.#buffer('place', interleave(points), 2, gl.FLOAT);
+    this.#colors = this.#buffer('color', points.color, 1, gl.UNSIGNED_BYTE);
     this.#marks = this.#buffer('mark', new Int8Array(points.x.length), 1, gl.BYTE);
     this.#view = this.whole();
   }
@@ -134,6 +136,23 @@ export class PointCanvas {
     return this.#grid.nearest(x, y, pixels / this.#view.scale);
   }
 
+  /** Returns the point nearest to the middle of the canvas; −1 if all are far from it. */
+  nearMiddle(): number {
+    const { clientWidth, clientHeight } = this.#canvas;
+    return this.near(clientWidth / 2, clientHeight / 2, Math.min(clientWidth, clientHeight) / 2);
+  }
+
+  /** Returns the points that the canvas shows. */
+  inView(): number[] {
+    const { clientWidth: right, clientHeight: low } = this.#canvas;
+    return this.inside([
+      [0, 0],
+      [right, 0],
+      [right, low],
+      [0, low],
+    ]);
+  }
+
   /** Returns the points inside a polygon of the canvas. */
   inside(polygon: readonly (readonly [number, number])[]): number[] {
     const corners = polygon.map(([px, py]) => this.toData(px, py));
@@ -159,9 +178,19 @@ export class PointCanvas {
     ];
   }
 
+  /** Changes the colours of the points. */
+  recolor(color: Uint8Array<ArrayBuffer>): void {
+    const gl = this.#gl;
+    gl.bindBuffer(gl.ARRAY_BUFFER, this.#colors);
+    gl.bufferData(gl.ARRAY_BUFFER, color, gl.STATIC_DRAW);
+    this.draw();
+  }
+
+  /** Releases memory of the GPU; the canvas may be drawn on by another. */
   close(): void {
     cancelAnimationFrame(this.#frame);
-    this.#gl.getExtension('WEBGL_lose_context')?.loseContext();
+    this.#gl.deleteProgram(this.#program);
+    for (const buffer of [this.#places, this.#colors, this.#marks]) this.#gl.deleteBuffer(buffer);
   }
 
   #buffer(name: string, values: BufferSource, width: number, type: number): WebGLBuffer {
@@ -177,7 +206,7 @@ export class PointCanvas {
 }
 
 /** Many points are small, so that they do not cover each other. */
-const pointSize = (count: number): number => Math.max(3, Math.min(9, 60 / Math.log2(count + 2) - 1));
+const pointSize = (count: number): number => Math.max(3, Math.min(10, 72 / Math.log2(count + 2) - 1));
 
 function compile(gl: WebGL2RenderingContext): WebGLProgram {
   const program = gl.createProgram();

@@ -8,7 +8,7 @@ export interface Route {
   readonly options: URLSearchParams;
 }
 
-export function parseRoute(hash: string): Route {
+function parseRoute(hash: string): Route {
   const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?');
   const [view = '', run = ''] = path.split('/').map(decodeURIComponent);
   return { view: view === '' ? 'runs' : view, run, options: new URLSearchParams(query) };

@@ -1,5 +1,5 @@
 /** Saves pictures as files: SVG as text, PNG drawn from it by the browser. */
-export function saveFile(name: string, content: BlobPart, type: string): void {
+function saveFile(name: string, content: BlobPart, type: string): void {
   const address = URL.createObjectURL(new Blob([content], { type }));
   const link = Object.assign(document.createElement('a'), { href: address, download: name });
   link.click();

@@ -4,7 +4,8 @@ import type { RunDetails, RunSummary } from '../../src/server/runs/run-summary.j
 
 export type { EventFacts } from '../../src/predict/views/event-facts.js';
 export type { GraphFacts } from '../../src/predict/views/graph-facts.js';
-export type { EpochPoint, EvaluationPoint, RunCurves } from '../../src/train/run/run-curves.js';
+export type { BufferMemory, BufferRecord, EnteredState } from '../../src/train/run/buffer-record.js';
+export type { EpochPoint, RunCurves } from '../../src/train/run/run-curves.js';
 export type { NamedMap, NamedNeighborhood, RunDetails, RunSummary };
 
 export interface RunList {

@@ -1,6 +1,8 @@
 /** A list of names with bars, the largest first. */
 import { useState } from 'preact/hooks';
+import { barChart, picture } from '../../src/plot/index.js';
 import { count } from '../lib/format.js';
+import { SaveButtons } from './save-buttons.js';
 
 export interface BarRow {
   readonly name: string;
@@ -23,7 +25,10 @@ export function Bars({ title, rows, format = count }: BarsProps) {
   const shown = all ? rows : rows.slice(0, few);
   return (
     <figure class="bars">
-      <figcaption>{title}</figcaption>
+      <figcaption>
+        {title}
+        <SaveButtons title={title} draw={() => draw(title, shown)} />
+      </figcaption>
       <table>
         <tbody>
           {shown.map(({ name, value, href, note }) => (
@@ -49,4 +54,14 @@ export function Bars({ title, rows, format = count }: BarsProps) {
       ) : null}
     </figure>
   );
+}
+
+const shorten = (name: string): string => (name.length > 14 ? `${name.slice(0, 13)}…` : name);
+
+function draw(title: string, rows: readonly BarRow[]): string {
+  const values = rows.map(({ value }) => value);
+  const names = rows.map(({ name }) => shorten(name));
+  const width = Math.max(460, 110 * rows.length);
+  const chart = barChart({ title, x: '', y: '', names, series: [{ name: title, values }], width });
+  return picture([chart], { title, description: title, columns: 1 });
 }

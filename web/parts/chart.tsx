@@ -92,7 +92,7 @@ function optionsOf(
       {
         ...axis,
         font: '11px system-ui',
-        size: 62,
+        size: format === undefined ? 62 : 82,
         values: (_, splits) =>
           splits.map((value) => (value === null ? '' : format === undefined ? tick(value) : format(value))),
       },

@@ -1,4 +1,4 @@
-/** What went wrong, and a way on. */
+/** Errors and empty views, each with what to do. */
 import type { ComponentChildren } from 'preact';
 import { RequestError } from '../lib/api.js';
 

@@ -12,10 +12,19 @@ export interface DrawnEdge {
   readonly predicted?: boolean;
 }
 
+export interface DrawnNode {
+  readonly name: string;
+  readonly distance: number;
+  /** Its class or type, by which it is coloured. */
+  readonly group?: string | null;
+}
+
 interface GraphDrawingProps {
-  readonly nodes: readonly { readonly name: string; readonly distance: number }[];
+  readonly nodes: readonly DrawnNode[];
   readonly edges: readonly DrawnEdge[];
   readonly relations: readonly string[];
+  /** Classes or types of the nodes, in the order of their colours. */
+  readonly groups: readonly string[];
   readonly chosen: string;
   readonly onChoose: (name: string) => void;
   readonly onExpand: (name: string) => void;
@@ -23,7 +32,8 @@ interface GraphDrawingProps {
 
 const [width, height, border] = [760, 560, 60];
 
-export function GraphDrawing({ nodes, edges, relations, chosen, onChoose, onExpand }: GraphDrawingProps) {
+export function GraphDrawing(props: GraphDrawingProps) {
+  const { nodes, edges, relations, groups, chosen, onChoose, onExpand } = props;
   const places = useMemo(() => layout(nodes.length, edges), [nodes, edges]);
   return (
     <figure class="graph">
@@ -50,7 +60,7 @@ export function GraphDrawing({ nodes, edges, relations, chosen, onChoose, onExpa
             </line>
           );
         })}
-        {nodes.map(({ name, distance }, i) => {
+        {nodes.map(({ name, distance, group }, i) => {
           const [x, y] = places[i];
           const isOwn = name === chosen;
           const isRight = x > width * 0.66;
@@ -58,7 +68,7 @@ export function GraphDrawing({ nodes, edges, relations, chosen, onChoose, onExpa
             // biome-ignore lint/a11y/useSemanticElements: SVG has no buttons.
             <g
               key={name}
-              class={isOwn ? 'node own' : 'node'}
+              class={`node${isOwn ? ' own' : ''}${group == null ? '' : ` s${groups.indexOf(group) % 8}`}`}
               transform={`translate(${x} ${y})`}
               role="button"
               tabIndex={0}
@@ -74,6 +84,7 @@ export function GraphDrawing({ nodes, edges, relations, chosen, onChoose, onExpa
                 else if (event.key === 'e') onExpand(name);
               }}
             >
+              {group == null ? null : <title>{`${name}: ${group}`}</title>}
               <circle r={isOwn ? 9 : distance > 1 ? 5 : 6.5} />
               <text x={isRight ? -11 : 11} y="4" text-anchor={isRight ? 'end' : 'start'}>
                 {shorten(name)}
@@ -84,6 +95,11 @@ export function GraphDrawing({ nodes, edges, relations, chosen, onChoose, onExpa
       </svg>
       <figcaption>
         <ul class="legend">
+          {groups.slice(0, 8).map((group, i) => (
+            <li key={group}>
+              <span class={`dot s${i}`} /> {group}
+            </li>
+          ))}
           {relations
             .filter(Boolean)
             .slice(0, 8)

@@ -1,7 +1,7 @@
-/** A small curve beside a row of a table. */
+/** A small curve next to a row of a table. */
 interface SparklineProps {
   readonly values: readonly number[];
-  /** What a reader of the screen hears. */
+  /** Text for screen readers. */
   readonly label: string;
   readonly series?: number;
 }

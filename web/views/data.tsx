@@ -1,7 +1,7 @@
 /** The data of a run: sizes, degrees, relations, classes, components, and what is unusual. */
 import type { ViewProps } from '../app.js';
 import { runPath, useLoad } from '../lib/api.js';
-import { count } from '../lib/format.js';
+import { count, eventTime } from '../lib/format.js';
 import { linkTo } from '../lib/router.js';
 import type { EventFacts, GraphFacts } from '../lib/types.js';
 import { Bars } from '../parts/bars.js';
@@ -77,6 +77,7 @@ function GraphData({ facts, run }: { readonly facts: GraphFacts; readonly run: s
           ...Object.entries(nodeSplits ?? {}).map(([split, value]) => [`nodes, ${split}`, value] as const),
           ...(facts.relations.length > 0 ? [['relations', facts.relations.length] as const] : []),
           ...(features > 0 ? [['features', features] as const] : []),
+          ...(facts.unlabelled > 0 ? [['nodes without a class', facts.unlabelled] as const] : []),
           ['components', components.count],
           ['self loops', facts.selfLoops],
           ['repeated edges', facts.duplicates],
@@ -111,6 +112,7 @@ function GraphData({ facts, run }: { readonly facts: GraphFacts; readonly run: s
             rows={facts.types.map(({ name, nodes: value }) => ({ name, value }))}
           />
         ) : null}
+        <Columns columns={facts.columns} />
         {facts.classes.length > 0 ? (
           <Bars
             title="Nodes of each class"
@@ -119,6 +121,34 @@ function GraphData({ facts, run }: { readonly facts: GraphFacts; readonly run: s
         ) : null}
       </div>
     </>
+  );
+}
+
+/** The columns of the node table, with their missing values. */
+function Columns({ columns }: { readonly columns: GraphFacts['columns'] }) {
+  if (columns.length === 0) return null;
+  return (
+    <figure class="bars">
+      <figcaption>Columns of the node table</figcaption>
+      <table>
+        <thead>
+          <tr>
+            <th>column</th>
+            <th>kind</th>
+            <th class="number">missing</th>
+          </tr>
+        </thead>
+        <tbody>
+          {columns.map(({ name, kind, values, missing }) => (
+            <tr key={name}>
+              <th scope="row">{name}</th>
+              <td>{values === null ? kind : `${kind}, ${count(values)} values`}</td>
+              <td class={missing > 0 ? 'number problem' : 'number'}>{count(missing)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </figure>
   );
 }
 
@@ -134,8 +164,8 @@ function EventData({ facts, run }: { readonly facts: EventFacts; readonly run: s
           ['sources', facts.sources],
           ['destinations', facts.destinations],
           ['repeated pairs', `${(100 * facts.repeated).toFixed(1)} %`],
-          ['from', timeText(first)],
-          ['to', timeText(last)],
+          ['from', eventTime(first)],
+          ['to', eventTime(last)],
         ]}
       />
       <div class="charts">
@@ -152,9 +182,3 @@ function EventData({ facts, run }: { readonly facts: EventFacts; readonly run: s
     </>
   );
 }
-
-/** A time between 1980 and 2100 in seconds is shown as a date. */
-export const timeText = (time: number): string =>
-  time > 315_532_800 && time < 4_102_444_800
-    ? new Date(time * 1000).toLocaleString('en', { dateStyle: 'medium', timeStyle: 'short' })
-    : count(time);

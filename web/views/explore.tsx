@@ -1,17 +1,17 @@
-/** A node and what is around it: known edges, and what the model predicts, beside what was held out. */
+/** A node and the edges around it: known ones, predicted ones and held-out ones. */
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { GraphChartEdge, GraphChartNode } from '../../src/plot/index.js';
 import { graphChart, picture } from '../../src/plot/index.js';
 import type { ViewProps } from '../app.js';
 import { get, modelPath, post, runPath, useLoad } from '../lib/api.js';
-import { count } from '../lib/format.js';
+import { count, eventTime } from '../lib/format.js';
 import { linkTo, replaceOptions } from '../lib/router.js';
 import type { NamedNeighborhood, RankedName, RunSummary } from '../lib/types.js';
+import { ClassVerdict } from '../parts/class-verdict.js';
 import { Empty, Failure } from '../parts/failure.js';
-import { type DrawnEdge, GraphDrawing } from '../parts/graph-drawing.js';
+import { type DrawnEdge, type DrawnNode, GraphDrawing } from '../parts/graph-drawing.js';
 import { NameInput } from '../parts/name-input.js';
 import { SaveButtons } from '../parts/save-buttons.js';
-import { timeText } from './data.js';
 
 export function ExploreView({ route, list }: ViewProps) {
   const node = route.options.get('node') ?? '';
@@ -112,6 +112,7 @@ function Around({ run, node, hops }: AroundProps) {
             known={graph}
           />
         ) : null}
+        {run.task === 'NODE_CLASSIFICATION' ? <ClassVerdict run={run.name} node={node} /> : null}
         <Edges graph={graph} run={run.name} />
       </aside>
     </div>
@@ -145,7 +146,7 @@ function outgoing(graph: NamedNeighborhood | null): (string | null)[] {
 /** Joins neighbourhoods: each node and edge once. */
 function merge(parts: readonly NamedNeighborhood[]): NamedNeighborhood {
   const [{ node }] = parts;
-  const nodes: { name: string; distance: number; degree: number }[] = [];
+  const nodes: NamedNeighborhood['nodes'][number][] = [];
   const places = new Map<string, number>();
   const edges = new Map<string, NamedNeighborhood['edges'][number]>();
   for (const [i, part] of parts.entries()) {
@@ -159,13 +160,15 @@ function merge(parts: readonly NamedNeighborhood[]): NamedNeighborhood {
       edges.set(`${from} ${to} ${edge.relation} ${edge.time}`, { ...edge, from, to });
     }
   }
-  return { node, nodes, edges: [...edges.values()], hidden: parts[0].hidden };
+  const [{ hidden, groups }] = parts;
+  return { node, nodes, edges: [...edges.values()], hidden, groups };
 }
 
-export interface DrawnGraph {
-  readonly nodes: readonly { readonly name: string; readonly distance: number }[];
+interface DrawnGraph {
+  readonly nodes: readonly DrawnNode[];
   readonly edges: readonly DrawnEdge[];
   readonly relations: readonly string[];
+  readonly groups: readonly string[];
 }
 
 /** Adds predicted edges that are not known, dashed. */
@@ -174,10 +177,7 @@ function withPredictions(
   predicted: readonly RankedName[],
   relation: string | null,
 ): DrawnGraph {
-  const nodes: { name: string; distance: number }[] = graph.nodes.map(({ name, distance }) => ({
-    name,
-    distance,
-  }));
+  const nodes: DrawnNode[] = [...graph.nodes];
   const places = new Map(nodes.map(({ name }, i) => [name, i]));
   const relations = [...new Set(graph.edges.map((edge) => edge.relation ?? ''))];
   const edges: DrawnEdge[] = graph.edges.map((edge) => ({ ...edge, relation: edge.relation ?? '' }));
@@ -191,7 +191,7 @@ function withPredictions(
       predicted: true,
     });
   }
-  return { nodes, edges, relations };
+  return { nodes, edges, relations, groups: graph.groups };
 }
 
 interface PredictionsProps {
@@ -286,7 +286,7 @@ function Edges({ graph, run }: { readonly graph: NamedNeighborhood; readonly run
           <li key={`${from} ${to} ${relation} ${time}`}>
             {name(from)} <em>{relation ?? '→'}</em> {name(to)}
             {split === 'train' ? null : <small> held out for {split}</small>}
-            {time === null ? null : <small> {timeText(time)}</small>}
+            {time === null ? null : <small> {eventTime(time)}</small>}
           </li>
         ))}
       </ul>

@@ -1,18 +1,20 @@
-/** One run: its result beside baselines, its curves, its configuration, its log. */
+/** One run: its result and baselines, its curves, its configuration, its log. */
 import { useMemo, useState } from 'preact/hooks';
+import type { Curve } from '../../src/plot/index.js';
 import type { ViewProps } from '../app.js';
 import { runPath, useLoad } from '../lib/api.js';
-import { epochCurves, metricCurves, metricNames, stageCurves } from '../lib/curves.js';
+import { epochCurves, metricCurves, metricNames, stageCurves, workerCurves } from '../lib/curves.js';
 import { count, duration, metric, moment, size } from '../lib/format.js';
 import { useLiveRun } from '../lib/live-run.js';
 import type { RunDetails } from '../lib/types.js';
+import { BufferPicture } from '../parts/buffer-picture.js';
 import { Chart } from '../parts/chart.js';
 import { CurveControls, type CurveSettings, settingsOf } from '../parts/curve-settings.js';
 import { Empty, Failure } from '../parts/failure.js';
 import { State } from './runs.js';
 
 export function RunView({ route }: ViewProps) {
-  const { value: run, error, reload, isLive } = useLiveRun(route.run);
+  const { value: run, error, reload, isLive, buffer } = useLiveRun(route.run);
   const settings = settingsOf(route);
   if (error !== null) return <Failure error={error} retry={reload} />;
   if (run === null) return <p class="quiet">Reading {route.run} …</p>;
@@ -32,6 +34,7 @@ export function RunView({ route }: ViewProps) {
       </div>
       <Facts run={run} />
       <Results run={run} />
+      {buffer === null ? null : <BufferPicture record={buffer} run={run.name} isLive={isLive} />}
       <Curves run={run} settings={settings} />
       <Settings run={run} />
       <Log name={run.name} key={run.epochs} />
@@ -114,80 +117,84 @@ function Results({ run }: { readonly run: RunDetails }) {
   );
 }
 
+/** A chart, if it has curves. */
+interface CourseChart {
+  readonly title: string;
+  readonly curves: Curve[];
+  readonly logY?: boolean;
+  readonly format?: (value: number) => string;
+}
+
+/** Metrics of validation that are shown before more are wanted. */
+const fewMetrics = 3;
+
+function chartsOf(run: RunDetails, smoothing: number): { course: CourseChart[]; metrics: CourseChart[] } {
+  const { curves, metric: deciding, buffer } = run;
+  const named = (name: string) => [{ name, curves }];
+  const metrics = metricNames(named(''), deciding).map((name) => ({
+    title: `${name} on validation`,
+    curves: metricCurves(named('validation'), name, smoothing).map((one) => ({ ...one, series: 2 })),
+  }));
+  const workers = workerCurves(curves, ({ memory }) => memory);
+  const memory = workers.length > 0 ? workers : epochCurves(named('memory'), (one) => one.memory, 0);
+  const busy = workerCurves(curves, ({ stages }) => (stages['compute'] ?? 0) + (stages['load'] ?? 0));
+  const isShown = (chart: CourseChart): boolean => chart.curves.length > 0;
+  return {
+    metrics: metrics.filter(isShown),
+    course: [
+      { title: 'Training loss', curves: epochCurves(named('training'), ({ loss }) => loss, smoothing) },
+      {
+        title: 'Items a second',
+        curves: epochCurves(named('rate'), ({ rate }) => rate, smoothing),
+        logY: false,
+      },
+      { title: 'Seconds of each stage', curves: stageCurves(curves) },
+      {
+        title: workers.length > 0 ? 'Memory of each worker' : 'Memory of the process',
+        curves: withBudget(memory, buffer?.memory.budget ?? null),
+        ...{ logY: false, format: size },
+      },
+      { title: 'Seconds of loading and computing, by worker', curves: busy },
+    ].filter(isShown),
+  };
+}
+
 function Curves({ run, settings }: { readonly run: RunDetails; readonly settings: CurveSettings }) {
   const { smoothing, logX, logY } = settings;
   const [more, setMore] = useState(false);
-  const charts = useMemo(() => {
-    const runs = [{ name: 'training', curves: run.curves }];
-    const names = metricNames(runs, run.metric);
-    const validation = (name: string) =>
-      metricCurves([{ name: 'validation', curves: run.curves }], name, smoothing).map((one) => ({
-        ...one,
-        series: 2,
-      }));
-    return {
-      loss: epochCurves(runs, ({ loss }) => loss, smoothing),
-      metrics: names
-        .map((name) => ({ name, curves: validation(name) }))
-        .filter(({ curves }) => curves.length > 0),
-      rate: epochCurves([{ name: 'rate', curves: run.curves }], ({ rate }) => rate, smoothing),
-      memory: epochCurves([{ name: 'memory', curves: run.curves }], ({ memory }) => memory, 0),
-      stages: stageCurves(run.curves),
-    };
-  }, [run.curves, run.metric, smoothing]);
-  if (charts.loss.length === 0 && charts.metrics.length === 0)
+  const { course, metrics } = useMemo(() => chartsOf(run, smoothing), [run, smoothing]);
+  if (course.length === 0 && metrics.length === 0)
     return (
       <Empty title="No epoch yet">
         <p>Curves appear after the first epoch.</p>
       </Empty>
     );
-  const shown = more ? charts.metrics : charts.metrics.slice(0, 3);
+  const [loss, ...others] = course;
+  const shown = [loss, ...(more ? metrics : metrics.slice(0, fewMetrics)), ...others];
   return (
     <section>
       <h2>Curves</h2>
       <div class="charts">
-        {charts.loss.length > 0 ? (
-          <Chart title="Training loss" xLabel="epoch" curves={charts.loss} logX={logX} logY={logY} />
-        ) : null}
-        {shown.map(({ name, curves }) => (
-          <Chart
-            key={name}
-            title={`${name} on validation`}
-            xLabel="epoch"
-            curves={curves}
-            logX={logX}
-            logY={logY}
-          />
-        ))}
-        {charts.rate.length > 0 ? (
-          <Chart title="Items a second" xLabel="epoch" curves={charts.rate} logX={logX} />
-        ) : null}
-        {charts.stages.length > 0 ? (
-          <Chart
-            title="Seconds of each stage"
-            xLabel="epoch"
-            curves={charts.stages}
-            logX={logX}
-            logY={logY}
-          />
-        ) : null}
-        {charts.memory.length > 0 ? (
-          <Chart
-            title="Memory of the process"
-            xLabel="epoch"
-            curves={charts.memory}
-            logX={logX}
-            format={size}
-          />
-        ) : null}
+        {shown.map((chart) =>
+          chart === undefined ? null : (
+            <Chart key={chart.title} xLabel="epoch" {...{ logX, logY }} {...chart} />
+          ),
+        )}
       </div>
-      {charts.metrics.length > 3 ? (
+      {metrics.length > fewMetrics ? (
         <button type="button" onClick={() => setMore(!more)}>
-          {more ? 'Fewer metrics' : `All ${charts.metrics.length} metrics`}
+          {more ? 'Fewer metrics' : `All ${metrics.length} metrics`}
         </button>
       ) : null}
     </section>
   );
+}
+
+/** Adds the memory budget as a dashed line. */
+function withBudget(curves: Curve[], budget: number | null): Curve[] {
+  if (budget === null || curves.length === 0) return curves;
+  const [{ x }] = curves;
+  return [...curves, { name: 'budget', x, y: x.map(() => budget), series: 6, dashed: true }];
 }
 
 function Settings({ run }: { readonly run: RunDetails }) {

@@ -168,17 +168,17 @@ export function State({ run }: { readonly run: RunSummary }) {
   );
 }
 
-export interface Result {
+interface Result {
   readonly name: string;
   readonly split: 'test' | 'validation';
   readonly value: number;
 }
 
 /** Returns the deciding metric on the test split, before its end on validation. */
-export function resultOf({ metric: deciding, metrics, best }: RunSummary): Result | null {
+function resultOf({ metric: deciding, metrics, best }: RunSummary): Result | null {
   for (const split of ['test', 'validation'] as const) {
     const values = metrics[split] ?? {};
-    // A loss decides about epochs, but tells a reader little beside an accuracy.
+    // A loss decides about epochs, but tells a reader less than an accuracy.
     const name = isPlain(deciding) ? Object.keys(values).find((one) => !isPlain(one)) : deciding;
     if (name !== null && name !== undefined && values[name] !== undefined)
       return { name, split, value: values[name] };

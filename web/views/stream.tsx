@@ -2,12 +2,13 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { ViewProps } from '../app.js';
 import { get, modelPath, post, runPath, useLoad } from '../lib/api.js';
-import { count, duration } from '../lib/format.js';
-import { linkTo } from '../lib/router.js';
+import { count, duration, eventTime, shellText } from '../lib/format.js';
+import { linkTo, replaceOptions } from '../lib/router.js';
 import type { RankedName } from '../lib/types.js';
 import { Chart } from '../parts/chart.js';
 import { Empty, Failure } from '../parts/failure.js';
-import { timeText } from './data.js';
+import { NameInput } from '../parts/name-input.js';
+import { Quarantine } from '../parts/quarantine.js';
 
 interface Status {
   readonly durable: boolean;
@@ -49,7 +50,8 @@ export function StreamView({ route }: ViewProps) {
   const { status, samples, events, error } = useStream(route.run);
   if (error !== null) return <Failure error={error} />;
   if (status === null) return <p class="quiet">Reading the stream …</p>;
-  const [latest] = events;
+  const chosen = route.options.get('node') ?? '';
+  const followed = chosen === '' ? events[0]?.head : chosen;
   return (
     <>
       <div class="bar">
@@ -67,6 +69,11 @@ export function StreamView({ route }: ViewProps) {
           late ones in order and measures the quality of predictions.
         </p>
       )}
+      {(status.notices ?? []).map((notice) => (
+        <p key={notice} class="quiet" role="status">
+          {notice}
+        </p>
+      ))}
       <Numbers status={status} />
       <div class="charts">
         <Curve title="Events a second" samples={samples} value={({ rate }) => rate} />
@@ -84,7 +91,8 @@ export function StreamView({ route }: ViewProps) {
           <h2>Latest events</h2>
           {events.length === 0 ? (
             <Empty title="No events yet">
-              <p>Send some with POST /events.</p>
+              <p>Send some; they appear here as they arrive:</p>
+              <pre>{sendExample(route.run)}</pre>
             </Empty>
           ) : (
             <ol class="feed">
@@ -92,19 +100,28 @@ export function StreamView({ route }: ViewProps) {
                 <li key={`${head} ${tail} ${time} ${events.length - i}`}>
                   <a href={linkTo('explore', route.run, { node: head })}>{head}</a> →{' '}
                   <a href={linkTo('explore', route.run, { node: tail })}>{tail}</a>{' '}
-                  <small>{timeText(time)}</small>
+                  <small>{eventTime(time)}</small>
                 </li>
               ))}
             </ol>
           )}
         </section>
-        {latest === undefined ? null : <Recommendations run={route.run} name={latest.head} />}
+        {followed === undefined ? null : (
+          <Recommendations run={route.run} name={followed} isChosen={chosen !== ''} events={status.events} />
+        )}
         {status.inQuarantine !== undefined ? (
           <Quarantine run={route.run} waiting={status.inQuarantine} />
         ) : null}
       </div>
     </>
   );
+}
+
+/** Returns a command that sends an event. */
+function sendExample(run: string): string {
+  const address = new URL(modelPath(run, 'events'), document.baseURI).href;
+  const body = { events: [{ head: 'a', tail: 'b', time: Math.floor(Date.now() / 1000) }] };
+  return `curl ${shellText(address)} \\\n  -H 'content-type: application/json' \\\n  -d ${shellText(JSON.stringify(body))}`;
 }
 
 function useStream(run: string) {
@@ -127,7 +144,7 @@ function useStream(run: string) {
         const last = before.at(-1);
         const rate =
           last === undefined ? 0 : (now.events - last.events) / Math.max(0.1, seconds - last.seconds);
-        const mrr = now.quality?.['mrr'] ?? Number.NaN;
+        const mrr = Object.fromEntries(ranked(now.quality))['mrr'] ?? Number.NaN;
         return [...before.slice(1 - mostSamples), { seconds, events: now.events, rate, lag: now.lag, mrr }];
       });
     };
@@ -162,12 +179,18 @@ function Curve({ title, samples, value }: CurveProps) {
   );
 }
 
+/** Returns the metrics of predictions that were ranked before their events came; none before the first. */
+function ranked(quality: Status['quality']): (readonly [string, number])[] {
+  const { events = 0, ...metrics } = quality ?? {};
+  return events === 0 ? [] : Object.entries(metrics);
+}
+
 function Numbers({ status }: { readonly status: Status }) {
   const { quality, score } = status;
   const values: readonly (readonly [string, string])[] = [
     ['events', count(status.events)],
     ['nodes', count(status.nodes)],
-    ['watermark', status.watermark === null ? '–' : timeText(status.watermark)],
+    ['watermark', status.watermark === null ? '–' : eventTime(status.watermark)],
     ...(status.watermarkLag === undefined
       ? []
       : [['behind the latest event', duration(status.watermarkLag)] as const]),
@@ -175,7 +198,7 @@ function Numbers({ status }: { readonly status: Status }) {
       status[name] === undefined ? [] : [[name, count(status[name])] as const],
     ),
     ...(status.inQuarantine === undefined ? [] : [['in quarantine', count(status.inQuarantine)] as const]),
-    ...Object.entries(quality ?? {}).map(([name, value]) => [name, value.toPrecision(4)] as const),
+    ...ranked(quality).map(([name, value]) => [name, value.toPrecision(4)] as const),
     ['score, median', `${score.p50.toFixed(1)} ms`],
   ];
   return (
@@ -190,37 +213,41 @@ function Numbers({ status }: { readonly status: Status }) {
   );
 }
 
-function Recommendations({ run, name }: { readonly run: string; readonly name: string }) {
-  const { value } = useLoad<RankedName[]>(`${run} ${name}`, async (_, signal) => {
+interface RecommendationsProps {
+  readonly run: string;
+  readonly name: string;
+  /** Whether the name was chosen, instead of that of the latest event. */
+  readonly isChosen: boolean;
+  /** Events so far: answers change with them. */
+  readonly events: number;
+}
+
+function Recommendations({ run, name, isChosen, events }: RecommendationsProps) {
+  const [shown, setShown] = useState<readonly RankedName[]>([]);
+  const { value } = useLoad<RankedName[]>(`${run} ${name} ${events}`, async (_, signal) => {
     const body = { names: [name], k: 8 };
     return (await post<{ answers: RankedName[][] }>(modelPath(run, 'recommend'), body, signal)).answers[0];
   });
+  // The last answer stays until the next one has come.
+  useEffect(() => {
+    if (value !== null) setShown(value);
+  }, [value]);
   return (
     <section>
       <h2>Next for {name}</h2>
+      <NameInput
+        run={run}
+        of="nodes"
+        label="Follow"
+        value={isChosen ? name : ''}
+        placeholder="that of the latest event"
+        onChoose={(chosen) => replaceOptions({ node: chosen })}
+      />
       <ol class="feed">
-        {(value ?? []).map((one) => (
+        {shown.map((one) => (
           <li key={one.name}>
-            {one.name} <small>{one.score.toFixed(3)}</small>
-          </li>
-        ))}
-      </ol>
-    </section>
-  );
-}
-
-function Quarantine({ run, waiting }: { readonly run: string; readonly waiting: number }) {
-  const { value } = useLoad<{ events: (Event & { key: number; reason: string })[] }>(
-    `${modelPath(run, 'quarantine')}?limit=20&seen=${waiting}`.replace(/&seen=\d+$/, ''),
-  );
-  return (
-    <section>
-      <h2>Quarantine</h2>
-      {waiting === 0 ? <p class="quiet">Empty: no event had an impossible time or name.</p> : null}
-      <ol class="feed">
-        {(value?.events ?? []).map(({ key, head, tail, time, reason }) => (
-          <li key={key}>
-            {head} → {tail} <small>{timeText(time)}</small> <em>{reason}</em>
+            <a href={linkTo('explore', run, { node: one.name })}>{one.name}</a>{' '}
+            <small>{one.score.toFixed(3)}</small>
           </li>
         ))}
       </ol>

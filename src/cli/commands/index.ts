@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { register as build } from './build.js';
 import { register as compare } from './compare.js';
 import { register as config } from './config.js';
+import { register as demo } from './demo.js';
 import { register as doctor } from './doctor.js';
 import { register as evaluate } from './eval.js';
 import { register as exportTables } from './export.js';
@@ -24,6 +25,7 @@ import { register as train } from './train.js';
 import { register as ui } from './ui.js';
 
 export const commands: readonly ((program: Command) => void)[] = [
+  demo,
   quickstart,
   newProject,
   preprocess,

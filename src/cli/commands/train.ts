@@ -13,6 +13,7 @@ import {
 interface TrainOptions extends JsonOptions, OverrideOptions, PluginOptions {
   readonly profile: boolean;
   readonly repeat?: number;
+  readonly ui: boolean;
 }
 
 export function register(program: Command): void {
@@ -28,6 +29,11 @@ export function register(program: Command): void {
       '--repeat <n>',
       'Train with n seeds, s, s + 1, …, and print mean and standard deviation of the metrics; finished ones are kept',
       positiveInteger,
+    )
+    .option(
+      '--ui',
+      'Show the run in a browser while it trains; on a terminal the page stays open afterwards, until Ctrl+C',
+      false,
     );
   overrideOption(jsonOption(pluginOption(command))).action(train);
 }
@@ -58,9 +64,11 @@ async function train(path: string, options: TrainOptions): Promise<void> {
     }
   };
   const group = openWorkers(launchedBy() === null ? null : readDistributed());
-  const output = outputOf(group, new Output({ json: options.json }));
-  const { profile, repeat: count } = options;
-  await runOnWorkers(group, options.json, async () => {
+  const { profile, repeat: count, json } = options;
+  const page = options.ui && group.isRoot ? await pageOutput(options) : null;
+  const output = page ?? outputOf(group, new Output({ json }));
+  let isFinished = false;
+  const work = async (): Promise<void> => {
     await group.onEveryRank(() => {
       if (failure !== null) throw failure.error;
     });
@@ -71,10 +79,21 @@ async function train(path: string, options: TrainOptions): Promise<void> {
       const { repeatRuns } = await import('../repeat.js');
       const { file, overrides } = trainTarget(path, options.set);
       const complete = withWorkers;
-      return repeatRuns({ file, path, overrides, count, group, output, profile, complete });
+      isFinished = await repeatRuns({ file, path, overrides, count, group, output, profile, complete });
+    } else {
+      const { interrupted } = await trainRun({ config, output, source, profile, group });
+      isFinished = !interrupted;
     }
-    await trainRun({ config, output, source, profile, group });
-  });
+  };
+  // A page that was asked for in a script must not keep it from ending.
+  await runOnWorkers(group, json, work).finally(() =>
+    page?.finish(isFinished && process.stdout.isTTY === true),
+  );
+}
+
+async function pageOutput({ json, plugin, repeat }: TrainOptions) {
+  const { PageOutput } = await import('../page-output.js');
+  return new PageOutput({ json, plugins: plugin, showsFolder: repeat !== undefined });
 }
 
 /** Returns a function that calls `make` once and repeats its result or its error. */

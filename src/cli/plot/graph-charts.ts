@@ -54,7 +54,8 @@ const mostNames = 40;
 /** Draws the rows of nodes as points of the plane, coloured by class, type or main relation. */
 export async function mapChart(run: OpenedGraphRun, method: MapMethod): Promise<Panel> {
   const map = await embeddingMap(run, { method, limit: mostPoints });
-  const { ids, x, y, group, groups, groupedBy, total, explained } = map;
+  const { ids, x, y, groupings, total, explained } = map;
+  const [groups] = groupings;
   const names = await run.dataset.nodeNames();
   const every = Math.max(1, Math.floor(ids.length / mostNames));
   const how = explained === null ? 'UMAP' : `${Math.round(100 * explained)} % of the variance`;
@@ -62,11 +63,11 @@ export async function mapChart(run: OpenedGraphRun, method: MapMethod): Promise<
     ids.length < total ? `, ${ids.length.toLocaleString('en')} of ${total.toLocaleString('en')} nodes` : '';
   return scatterChart({
     title: `Map of nodes (${how}${some})`,
-    groups: groups.map((name) => (groupedBy === 'relation' ? `head of ${name}` : name)),
+    groups: (groups?.names ?? []).map((name) => (groups.by === 'relation' ? `head of ${name}` : name)),
     points: Array.from(ids, (id, i) => ({
       ...{ x: x[i], y: y[i], name: names.nameOf(id), labelled: i % every === 0 },
       // Without groups all points have the first colour.
-      group: groups.length === 0 ? 0 : group[i] < 0 ? null : group[i],
+      group: groups === undefined ? 0 : groups.group[i] < 0 ? null : groups.group[i],
     })),
   });
 }
@@ -92,7 +93,7 @@ export async function neighborhoodChart(run: OpenedGraphRun, options: Neighborho
   const relations = dataset.hasRelations ? await dataset.relationNames() : null;
   const index = await edgeIndexOf(run);
   const found = neighborhood(index, start, { hops: options.hops, limit: mostEdges });
-  // Held-out edges are not known to the model, and would stand beside what it predicts.
+  // Held-out edges are not known to the model, and would be drawn next to what it predicts.
   const around = found.edges.filter(({ split }) => split === 'train');
   const nodes: GraphChartNode[] = [{ name: names.nameOf(start), distance: 0 }];
   const placeOf = new Map([[start, 0]]);

@@ -1,5 +1,5 @@
 /** The edges of a run by node, in both directions and with their split: what is drawn around a node. */
-import type { OpenedEventRun, OpenedGraphRun } from '../../train/index.js';
+import type { OpenedGraphRun } from '../../train/index.js';
 
 export type EdgeSplit = 'train' | 'validation' | 'test';
 
@@ -94,12 +94,10 @@ async function build({ dataset }: OpenedGraphRun): Promise<EdgeIndex> {
   );
 }
 
-/** Returns the index of a stream's events so far. It is built anew for each call, because events arrive. */
+/** Returns the index of a stream's events so far. Each call builds it, because events arrive. */
 export function eventIndexOf(
   { src, dst, time }: { readonly src: Int32Array; readonly dst: Int32Array; readonly time: Float64Array },
   numNodes: number,
 ): EdgeIndex {
   return new EdgeIndex({ src, dst, relations: null, splits: null, times: time }, numNodes);
 }
-
-export type ViewedRun = OpenedGraphRun | OpenedEventRun;

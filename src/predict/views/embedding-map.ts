@@ -4,7 +4,7 @@ import { principalPlane } from '../map/principal-components.js';
 import { umap } from '../map/umap.js';
 import { rowsOf } from '../top-nodes.js';
 import { edgeIndexOf } from './edge-index.js';
-import { nodeGroups } from './node-groups.js';
+import { type NodeGroups, nodeGroups } from './node-groups.js';
 
 export type MapMethod = 'pca' | 'umap';
 
@@ -23,10 +23,8 @@ export interface EmbeddingMap {
   readonly ids: Int32Array;
   readonly x: Float32Array;
   readonly y: Float32Array;
-  /** The group of each point, or −1; see `nodeGroups`. */
-  readonly group: Int8Array;
-  readonly groups: readonly string[];
-  readonly groupedBy: 'class' | 'type' | 'relation' | null;
+  /** Ways to colour the points; see `nodeGroups`. */
+  readonly groupings: readonly MapGroups[];
   /** Number of edges of each point's node. */
   readonly degree: Int32Array;
   /** Number of nodes of the graph. */
@@ -35,8 +33,13 @@ export interface EmbeddingMap {
   readonly explained: number | null;
 }
 
+export interface MapGroups extends Omit<NodeGroups, 'groupOf'> {
+  /** The group of each point, or −1. */
+  readonly group: Int8Array;
+}
+
 /** Nodes that a layout by neighbours takes within seconds. */
-export const mostUmapNodes = 20_000;
+const mostUmapNodes = 20_000;
 
 export async function embeddingMap(run: OpenedGraphRun, options: EmbeddingMapOptions): Promise<EmbeddingMap> {
   const { method, limit, onProgress, signal } = options;
@@ -51,13 +54,16 @@ export async function embeddingMap(run: OpenedGraphRun, options: EmbeddingMapOpt
           ...(await umap(rows, width, { ...(onProgress === undefined ? {} : { onProgress }), signal })),
           explained: null,
         };
-  const { by, names, groupOf } = await nodeGroups(run);
+  const groups = await nodeGroups(run);
   const index = await edgeIndexOf(run);
   return {
-    ...{ method, ids, total, groups: names, groupedBy: by },
+    ...{ method, ids, total },
+    groupings: groups.map(({ groupOf, ...rest }) => ({
+      ...rest,
+      group: Int8Array.from(ids, (id) => groupOf[id]),
+    })),
     x: Float32Array.from(plane.x),
     y: Float32Array.from(plane.y),
-    group: Int8Array.from(ids, (id) => groupOf[id]),
     degree: ids.map((id) => index.degree(id)),
     explained: plane.explained === null ? null : plane.explained[0] + plane.explained[1],
   };

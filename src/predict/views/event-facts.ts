@@ -1,4 +1,4 @@
-/** What the events of a stream look like: sizes, rate over time, repeats, degrees. */
+/** Describes the events of a stream: sizes, rate over time, repeats, degrees. */
 import { type DegreeCurve, degreeCurve } from './graph-facts.js';
 
 export interface EventFacts {

@@ -1,5 +1,6 @@
-/** What the data of a run looks like: sizes, degrees, relations, components, splits, missing values. */
+/** Describes the data of a run: sizes, degrees, relations, components, splits, missing values. */
 import type { OpenedGraphRun } from '../../train/index.js';
+import { type ColumnFacts, columnFacts } from './column-facts.js';
 import { type EdgeIndex, edgeIndexOf, edgeSplits } from './edge-index.js';
 
 export interface DegreeCurve {
@@ -17,6 +18,10 @@ export interface GraphFacts {
   readonly classes: readonly { readonly name: string; readonly nodes: number }[];
   readonly nodeSplits: Readonly<Record<string, number>> | null;
   readonly features: number;
+  /** Columns of the node table; none if features did not come from one. */
+  readonly columns: readonly ColumnFacts[];
+  /** Nodes without a class; 0 for a run that does not classify nodes. */
+  readonly unlabelled: number;
   readonly degrees: readonly DegreeCurve[];
   /** Nodes with the most edges. */
   readonly hubs: readonly { readonly name: string; readonly edges: number }[];
@@ -25,7 +30,7 @@ export interface GraphFacts {
   readonly duplicates: number;
   /** Nodes of held-out edges that no training edge has. */
   readonly unseen: number;
-  /** What a reader should know before trusting a result. */
+  /** Sentences about what lowers the trust in a result. */
   readonly notes: readonly string[];
 }
 
@@ -44,6 +49,8 @@ export async function graphFacts(run: OpenedGraphRun): Promise<GraphFacts> {
     classes: await classCounts(run),
     nodeSplits: await nodeSplits(run),
     features: run.storage.features?.width ?? 0,
+    columns: await columnFacts(run),
+    unlabelled: await unlabelled(run),
     degrees: [degreeCurve('outgoing', src, index.numNodes), degreeCurve('incoming', dst, index.numNodes)],
     hubs: hubs(index).map((node) => ({ name: names.nameOf(node), edges: index.degree(node) })),
     components: components(index),
@@ -87,6 +94,11 @@ async function classCounts({ dataset, kind }: OpenedGraphRun) {
   const counts = new Float64Array(names.size);
   for (const label of labels) if (label >= 0) counts[label]++;
   return Array.from(counts, (nodes, i) => ({ name: names.nameOf(i), nodes }));
+}
+
+async function unlabelled({ dataset, kind }: OpenedGraphRun): Promise<number> {
+  const labels = kind === 'nodes' ? await dataset.readLabels() : null;
+  return (labels ?? new Int32Array(0)).reduce((count, label) => count + Number(label < 0), 0);
 }
 
 async function nodeSplits({ dataset }: OpenedGraphRun): Promise<Record<string, number> | null> {
@@ -176,6 +188,7 @@ function notes(facts: Omit<GraphFacts, 'notes'>): string[] {
     hubs: most,
     relations,
     classes,
+    columns,
   } = facts;
   const total = Object.values(edges).reduce((sum, count) => sum + count, 0);
   const text = (value: number): string => value.toLocaleString('en');
@@ -202,6 +215,9 @@ function notes(facts: Omit<GraphFacts, 'notes'>): string[] {
     ...(most.length > 0 && most[0].edges > total / 10
       ? [`${most[0].name} is an end of ${percent(most[0].edges, total)} of all edges.`]
       : []),
+    ...columns
+      .filter(({ missing }) => missing > nodes / 20)
+      .map(({ name, missing }) => `${percent(missing, nodes)} of the nodes have no ${name}.`),
     ...(rare > 0 ? [`${text(rare)} relations have fewer than 5 edges.`] : []),
     ...(labelled > 0 && common.nodes > 0.8 * labelled
       ? [

@@ -22,7 +22,7 @@ const types: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 };
 
-/** The built page: beside the published JavaScript, or in dist of a checkout. */
+/** The built page: next to the published JavaScript, or in dist of a checkout. */
 const folders = ['../../web/', '../../../dist/web/'].map((path) =>
   fileURLToPath(new URL(path, import.meta.url)),
 );

@@ -2,14 +2,14 @@
 import { open, stat } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
 
-/** New lines, or the news that the file was replaced and starts again. */
+/** New lines, or that the file was replaced and starts again. */
 export type FollowedLines =
   | { readonly kind: 'lines'; readonly lines: readonly string[] }
   | { readonly kind: 'restart' };
 
 const chunk = 256 * 1024;
 
-/** A line longer than this is no record of a run. */
+/** A line longer than this is not a record of a run. */
 const longestLine = 4 * 1024 * 1024;
 
 export interface FollowOptions {

@@ -3,7 +3,7 @@ import { EventPredictor } from '../../predict/event-predictor.js';
 import { GraphPredictor } from '../../predict/graph-predictor.js';
 import type { Predictor } from '../../predict/index.js';
 import { completeNames } from '../../predict/views/complete-names.js';
-import { type EdgeIndex, edgeIndexOf, eventIndexOf } from '../../predict/views/edge-index.js';
+import { type EdgeIndex, edgeIndexOf, edgeSplits, eventIndexOf } from '../../predict/views/edge-index.js';
 import { type EmbeddingMapOptions, embeddingMap } from '../../predict/views/embedding-map.js';
 import { eventFacts } from '../../predict/views/event-facts.js';
 import { graphFacts } from '../../predict/views/graph-facts.js';
@@ -12,6 +12,8 @@ import {
   type NeighborhoodOptions,
   neighborhood,
 } from '../../predict/views/neighborhood.js';
+import type { OpenedGraphRun } from '../../train/index.js';
+import { compareNaturally } from '../../util/natural-order.js';
 import { HttpError } from '../http-error.js';
 
 export interface GraphView {
@@ -20,8 +22,16 @@ export interface GraphView {
   neighborhood(node: string, options: NeighborhoodOptions): Promise<NamedNeighborhood>;
   map(options: EmbeddingMapOptions): Promise<NamedMap>;
   facts(): Promise<object>;
+  /** The class of a node and the split that it is in. */
+  truth(node: string): Promise<NodeTruth>;
   /** The latest events of a stream, the last one first. */
   recent(limit: number): readonly RecentEvent[];
+}
+
+/** The class of a node in the data; null if it has none. */
+export interface NodeTruth {
+  readonly class: string | null;
+  readonly split: string | null;
 }
 
 export interface RecentEvent {
@@ -32,7 +42,13 @@ export interface RecentEvent {
 
 export interface NamedNeighborhood {
   readonly node: string;
-  readonly nodes: readonly { readonly name: string; readonly distance: number; readonly degree: number }[];
+  readonly nodes: readonly {
+    readonly name: string;
+    readonly distance: number;
+    readonly degree: number;
+    /** The class of the data, or else the type; null without either. */
+    readonly group: string | null;
+  }[];
   readonly edges: readonly {
     /** Positions in `nodes`. */
     readonly from: number;
@@ -41,6 +57,8 @@ export interface NamedNeighborhood {
     readonly split: string;
     readonly time: number | null;
   }[];
+  /** All classes or types, by name. */
+  readonly groups: readonly string[];
   /** Edges of these nodes that are not shown. */
   readonly hidden: number;
 }
@@ -48,15 +66,21 @@ export interface NamedNeighborhood {
 export interface NamedMap {
   readonly method: string;
   readonly names: readonly string[];
-  /** Little-endian numbers as base64: x and y are float32, group is int8 and degree int32. */
+  /** Little-endian numbers as base64: x and y are float32, degree is int32, and group int8. */
   readonly x: string;
   readonly y: string;
-  readonly group: string;
   readonly degree: string;
-  readonly groups: readonly string[];
-  readonly groupedBy: string | null;
+  readonly groupings: readonly NamedGroups[];
   readonly total: number;
   readonly explained: number | null;
+}
+
+/** A way to colour the points of a map. */
+export interface NamedGroups {
+  readonly by: 'class' | 'type' | 'relation' | 'tail';
+  readonly relation: string | null;
+  readonly names: readonly string[];
+  readonly group: string;
 }
 
 export function graphView(predictor: Predictor): GraphView {
@@ -87,18 +111,21 @@ function viewOfGraph(predictor: GraphPredictor): GraphView {
         ...{ node: names.nameOf(id), index },
         nameOf: (one) => names.nameOf(one),
         relationOf: (relation) => relations?.nameOf(relation) ?? null,
+        ...(await groupsOf(run)),
       });
     },
     async map(options) {
       const names = await dataset.nodeNames();
-      const { ids, x, y, group, degree, ...rest } = await embeddingMap(run, options);
+      const { ids, x, y, degree, groupings, ...rest } = await embeddingMap(run, options);
       return {
         ...rest,
         names: Array.from(ids, (id) => names.nameOf(id)),
-        ...{ x: base64(x), y: base64(y), group: base64(group), degree: base64(degree) },
+        ...{ x: base64(x), y: base64(y), degree: base64(degree) },
+        groupings: groupings.map((one) => ({ ...one, group: base64(one.group) })),
       };
     },
     facts: async () => ({ kind: predictor.kind, ...(await graphFacts(run)) }),
+    truth: (node) => truthOf(predictor, node),
     recent: () => {
       throw new HttpError(
         409,
@@ -129,6 +156,7 @@ function viewOfEvents(predictor: EventPredictor): GraphView {
         ...{ node: nodes.nameOf(id), index },
         nameOf: (one) => nodes.nameOf(one),
         relationOf: () => null,
+        ...{ groups: [], groupOf: () => null },
       });
     },
     map: () => {
@@ -139,6 +167,7 @@ function viewOfEvents(predictor: EventPredictor): GraphView {
       );
     },
     facts: async () => ({ kind: 'events', ...eventFacts(predictor.scorer.graph, nodes) }),
+    truth: async () => ({ class: null, split: null }),
     recent(limit) {
       const { src, dst, time } = predictor.scorer.graph;
       const count = Math.min(limit, src.length);
@@ -154,16 +183,51 @@ interface Names {
   readonly index: EdgeIndex;
   nameOf(node: number): string;
   relationOf(relation: number): string | null;
+  readonly groups: readonly string[];
+  groupOf(node: number): string | null;
+}
+
+/** Returns the class of a node in a run that classifies nodes, and the type in others. */
+async function groupsOf({
+  dataset,
+  kind,
+  storage,
+}: OpenedGraphRun): Promise<Pick<Names, 'groups' | 'groupOf'>> {
+  const { labels, nodeTypes } = storage;
+  if (kind === 'nodes' && labels !== null) {
+    const classes = await dataset.classNames();
+    const names = Array.from({ length: classes.size }, (_, i) => classes.nameOf(i));
+    return {
+      groups: names.sort(compareNaturally),
+      groupOf: (node) => (labels[node] < 0 ? null : classes.nameOf(labels[node])),
+    };
+  }
+  const types = nodeTypes === null ? [] : (dataset.nodeTypes ?? []);
+  return {
+    groups: [...types].sort(compareNaturally),
+    groupOf: (node) => types[nodeTypes?.[node] ?? 0] ?? null,
+  };
+}
+
+async function truthOf(predictor: GraphPredictor, node: string): Promise<NodeTruth> {
+  const { run } = predictor;
+  const id = predictor.nodeId(node);
+  const group = run.kind === 'nodes' ? (await groupsOf(run)).groupOf(id) : null;
+  for (const split of edgeSplits)
+    if (run.storage.splitNodes(split)?.includes(id) === true) return { class: group, split };
+  return { class: group, split: null };
 }
 
 function named(
   { nodes, edges, hidden }: Neighborhood,
-  { node, index, nameOf, relationOf }: Names,
+  { node, index, nameOf, relationOf, groups, groupOf }: Names,
 ): NamedNeighborhood {
   const place = new Map([...nodes.keys()].map((id, i) => [id, i]));
   return {
-    ...{ node, hidden },
-    nodes: [...nodes].map(([id, distance]) => ({ name: nameOf(id), distance, degree: index.degree(id) })),
+    ...{ node, hidden, groups },
+    nodes: [...nodes].map(([id, distance]) => ({
+      ...{ name: nameOf(id), distance, degree: index.degree(id), group: groupOf(id) },
+    })),
     edges: edges.map(({ src, dst, relation, split, time }) => ({
       from: place.get(src) as number,
       to: place.get(dst) as number,

@@ -6,6 +6,7 @@ import type { ServerState } from '../app.js';
 import { choice } from '../body-schemas.js';
 import { HttpError } from '../http-error.js';
 import type { Route, ServerContext } from '../routes.js';
+import { followBuffer } from './follow-buffer.js';
 import { followLines } from './follow-lines.js';
 import { graphView } from './graph-view.js';
 import type { CatalogRun } from './run-catalog.js';
@@ -26,6 +27,8 @@ const neighborhoodQuery = z.object({
   hops: whole(1, 4).default(1),
   limit: whole(1, 500).default(60),
 });
+
+const truthQuery = z.object({ node: z.string() });
 
 const mapQuery = z.object({
   method: choice(['pca', 'umap']).default('pca'),
@@ -95,13 +98,14 @@ export function runRoutes(state: ServerState): Route[] {
     view('neighborhood', 'The edges around a node', neighborhoodQuery, (graph, { node, hops, limit }) =>
       graph.neighborhood(node, { hops, limit }),
     ),
+    view('truth', 'The class of a node in the data', truthQuery, (graph, { node }) => graph.truth(node)),
     view('map', 'The rows of the nodes as points of the plane', mapQuery, (graph, options, { req }) =>
       graph.map({ ...options, signal: req.raw.signal }),
     ),
     view('recent', 'The latest events of a stream', recentQuery, async (graph, { limit }) => ({
       events: graph.recent(limit),
     })),
-    view('data', 'What the data of a run looks like', null, (graph) => graph.facts()),
+    view('data', 'Sizes, degrees and peculiarities of the data of a run', null, (graph) => graph.facts()),
   ];
 }
 
@@ -122,7 +126,7 @@ function runOf(state: ServerState, context: ServerContext): CatalogRun {
   );
 }
 
-/** Sends the records of metrics.jsonl, those that exist at once and later ones as they are written. */
+/** Sends the records of metrics.jsonl and later ones as they are written, and the states of a partition buffer. */
 function liveRecords(state: ServerState, context: ServerContext): Response {
   const run = runOf(state, context);
   return streamSSE(context, async (stream) => {
@@ -131,14 +135,22 @@ function liveRecords(state: ServerState, context: ServerContext): Response {
     stream.onAbort(stop);
     state.onStop(stop);
     const beat = setInterval(() => void stream.write(': \n\n').catch(stop), heartbeat);
-    try {
+    const sendRecords = async (): Promise<void> => {
       for await (const found of followLines(join(run.path, 'metrics.jsonl'), { signal: ending.signal }))
         await stream.writeSSE(
           found.kind === 'restart'
             ? { event: 'restart', data: '{}' }
             : { event: 'records', data: `[${found.lines.filter(isRecord).join(',')}]` },
         );
+    };
+    const sendBuffer = async (): Promise<void> => {
+      for await (const record of followBuffer(run.path, { signal: ending.signal }))
+        await stream.writeSSE({ event: 'buffer', data: JSON.stringify(record) });
+    };
+    try {
+      await Promise.all([sendRecords(), sendBuffer()]);
     } finally {
+      stop();
       clearInterval(beat);
     }
   });

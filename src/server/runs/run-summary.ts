@@ -1,8 +1,10 @@
-/** What a page shows of a run: read from its directory, which may be one that is being trained. */
+/** The state, results and curves of a run, read from its directory, in which a process may be training. */
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { lockOwner } from '../../storage/process-lock.js';
 import { describeRun, type RunDescription } from '../../train/describe-run.js';
+import { bufferFile, readBufferFile } from '../../train/run/buffer-file.js';
+import type { BufferRecord } from '../../train/run/buffer-record.js';
 import { readCompleteRecords } from '../../train/run/metrics-file.js';
 import { type RunCurves, readCurves } from '../../train/run/run-curves.js';
 import { readRunSettings } from '../../train/run/run-settings.js';
@@ -20,7 +22,7 @@ export interface RunSummary {
   readonly dataset: string;
   readonly epochs: number;
   readonly plannedEpochs: number;
-  /** Of the first record, as ISO 8601; null before it. */
+  /** Time of the first record, as ISO 8601; null before it. */
   readonly started: string | null;
   readonly seconds: number;
   /** The metric by which epochs are compared; null before the first evaluation. */
@@ -38,9 +40,11 @@ export interface RunDetails extends RunSummary {
   readonly settings: Readonly<Record<string, string>>;
   readonly curves: RunCurves;
   readonly checkpoints: RunDescription['checkpoints'];
+  /** The memory plan and the partition buffer; null for a run that has neither. */
+  readonly buffer: BufferRecord | null;
 }
 
-/** Points of the small curve beside a run in a list. */
+/** Points of the small curve of a run in a list. */
 const mostPoints = 60;
 
 export async function summarizeRun(run: CatalogRun): Promise<RunSummary> {
@@ -51,7 +55,8 @@ export async function summarizeRun(run: CatalogRun): Promise<RunSummary> {
 export async function readRunDetails(run: CatalogRun): Promise<RunDetails> {
   const { summary, curves, checkpoints } = await readRun(run);
   const settings = summary.problem === null ? Object.fromEntries(readRunSettings(run.path)) : {};
-  return { ...summary, settings, curves, checkpoints };
+  const buffer = readBufferFile(join(run.path, bufferFile));
+  return { ...summary, settings, curves, checkpoints, buffer };
 }
 
 interface ReadRun {

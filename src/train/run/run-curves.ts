@@ -17,6 +17,13 @@ export interface EpochPoint {
   readonly memory: number;
   /** Seconds of each stage, such as sampling and computing. */
   readonly stages: Readonly<Record<string, number>>;
+  /** The workers of a run, by rank; empty for one worker. */
+  readonly workers: readonly WorkerPoint[];
+}
+
+export interface WorkerPoint {
+  readonly memory: number;
+  readonly stages: Readonly<Record<string, number>>;
 }
 
 export interface EvaluationPoint {
@@ -42,10 +49,19 @@ export function readCurves(directory: string): RunCurves {
   return { epochs, evaluations };
 }
 
-function pointOf({ loss, seconds, items_per_second: rate, memory, stages }: MetricsRecord, epoch: number) {
-  const values = typeof stages === 'object' && stages !== null ? Object.entries(stages) : [];
+function pointOf(record: MetricsRecord, epoch: number): EpochPoint {
+  const { loss, seconds, items_per_second: rate, workers } = record;
   return {
     ...{ epoch, loss: numberOf(loss), seconds: numberOf(seconds), rate: numberOf(rate) },
+    ...workerPoint(record),
+    workers: Array.isArray(workers) ? workers.map((one: unknown) => workerPoint(one)) : [],
+  };
+}
+
+function workerPoint(record: unknown): WorkerPoint {
+  const { memory, stages } = (record ?? {}) as Partial<Record<keyof WorkerPoint, unknown>>;
+  const values = typeof stages === 'object' && stages !== null ? Object.entries(stages) : [];
+  return {
     memory: numberOf(memory),
     stages: Object.fromEntries(values.map(([stage, value]) => [stage, numberOf(value)])),
   };

@@ -34,6 +34,7 @@ import { checkOptionNames } from '../../util/option-names.js';
 import { renderConfig } from '../config/config-file.js';
 import type { SkeinConfig } from '../config/index.js';
 import type { LogLevel } from '../config/types.js';
+import { bufferFile } from './buffer-file.js';
 import { dropTornLine, type MetricsRecord, readRecords } from './metrics-file.js';
 import { jsonLine } from './output.js';
 import { checkpointNames } from './run-record.js';
@@ -75,6 +76,7 @@ const ownFiles = [
   'run.lock',
   'done.json',
   'trace.json',
+  bufferFile,
 ];
 
 /** Folders that a run creates; useless without a checkpoint. */
@@ -108,7 +110,8 @@ export class RunDirectory {
     this.#release = lockRun(path);
     if (resumed) removeTemporary(path);
     if (!resumed)
-      for (const name of ['metrics.jsonl', 'log.txt', 'done.json']) rmSync(join(path, name), { force: true });
+      for (const name of ['metrics.jsonl', 'log.txt', 'done.json', bufferFile])
+        rmSync(join(path, name), { force: true });
     this.#log = openSync(join(path, 'log.txt'), 'a');
     dropTornLine(join(path, 'metrics.jsonl'));
     this.#metrics = openSync(join(path, 'metrics.jsonl'), 'a');

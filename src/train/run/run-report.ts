@@ -14,6 +14,12 @@ import { baselineNote, trainingAdvice } from './training-advice.js';
 /** Least time between the lines of epochs without a terminal: quick epochs would only fill the output. */
 const epochLineEveryMs = 1000;
 
+/** The memory of a worker's process at the end of an epoch, and its seconds by stage. */
+export interface WorkerEpoch {
+  readonly memory: number;
+  readonly stages: ReturnType<StageTimings['take']>;
+}
+
 export class RunReport {
   readonly #plan: RunPlan;
   readonly #run: RunDirectory;
@@ -73,8 +79,8 @@ export class RunReport {
     this.flush();
   }
 
-  /** Reports an epoch. @param unit the name of the items. */
-  epoch(done: FitEpoch, unit: string, stages: ReturnType<StageTimings['take']>): void {
+  /** Reports an epoch. @param unit the name of the items. @param workers by rank. */
+  epoch(done: FitEpoch, unit: string, workers: readonly WorkerEpoch[]): void {
     const { epoch, items, loss: sum, batches, seconds, trained } = done;
     this.#losses.push(items === 0 ? 0 : sum / items);
     this.#stepsPerEpoch = batches;
@@ -88,8 +94,8 @@ export class RunReport {
       batches,
       seconds,
       items_per_second: perSecond,
-      memory: process.memoryUsage.rss(),
-      stages,
+      ...workers[0],
+      ...(workers.length === 1 ? {} : { workers }),
     };
     this.#run.record({ event: 'epoch', ...record });
     this.#output.event('epoch', record);

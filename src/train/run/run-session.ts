@@ -154,7 +154,8 @@ export class RunSession {
       onSave: (state) => checkpoints.save(['last'], state),
       onEpoch: (record) => {
         progress.stop();
-        this.#report.epoch(record, task.items, this.#timings.take());
+        const own = { memory: process.memoryUsage.rss(), stages: this.#timings.take() };
+        this.#report.epoch(record, task.items, this.#group.gather(own));
       },
       evaluate: () => this.#evaluate(task, 'validation'),
       onEvaluation: (epoch, metrics, seconds) =>

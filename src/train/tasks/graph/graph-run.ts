@@ -15,6 +15,8 @@ import { learningRateFactor, plannedEpochs } from '../../config/schedule.js';
 import type { DistributedConfig } from '../../config/types.js';
 import { withPlugins } from '../../plugins.js';
 import { adoptCheckpoint, tableFolder, tableOf } from '../../run/adopt-checkpoint.js';
+import { BufferFile, bufferFile } from '../../run/buffer-file.js';
+import type { BufferMemory } from '../../run/buffer-record.js';
 import type { Output } from '../../run/index.js';
 import { headlineMetric, lowerMetrics } from '../../run/metric.js';
 import { prepareProgress } from '../../run/prepare-progress.js';
@@ -42,6 +44,7 @@ import { withEdgeOrder } from './storage/edge-order.js';
 import { initializeSharedStorage } from './storage/initialize-storage.js';
 import { shardTable, usesFeatures } from './storage/initialize-table.js';
 import { checkFullBatch, checkKeptPartitions, withMemoryBudget } from './storage/memory-budget.js';
+import { memoryRecord } from './storage/memory-record.js';
 import { locatedConfig, openDataset } from './storage/open-dataset.js';
 import { openDeviceFeatures, openTrainingDevice, type TrainingDevice } from './training-device.js';
 
@@ -113,7 +116,10 @@ export async function prepareGraphRun(
     plan: async (run) => {
       if (plan !== null) run.log('info', plan.report);
       const identity = await group.onRoot(() => runIdentity(config, dataset, Object.keys(samplers)));
-      return new GraphRun({ config, dataset, identity, run, group, output, samplers, device }).plan();
+      const memory = memoryRecord(config, share, plan);
+      return new GraphRun({
+        ...{ config, dataset, identity, run, group, output, samplers, device, memory },
+      }).plan();
     },
     close: () => device?.close(),
   };
@@ -126,6 +132,8 @@ interface GraphRunParts extends GraphRunContext {
   readonly identity: RunIdentity;
   readonly run: RunDirectory;
   readonly device: TrainingDevice | null;
+  /** Null for a run in memory without a budget. */
+  readonly memory: BufferMemory | null;
 }
 
 class GraphRun {
@@ -215,13 +223,14 @@ class GraphRun {
   }
 
   async #open(manifest: ReturnType<typeof tableOf>, timings: StageTimings): Promise<Task> {
-    const { config, dataset, group, run, device, samplers } = this.#parts;
+    const { config, dataset, group, run, device, samplers, memory } = this.#parts;
     const { pipeline } = config.training;
     if (isSharded(config)) return this.#openSharded(manifest, timings);
     const places = { tableDirectory: tableFolder(run.path), manifest };
     const { storage, table } = await initializeSharedStorage(config, dataset, {
       ...{ ...places, group, device: device?.device ?? null },
     });
+    if (group.isRoot && memory !== null) storage.onState = new BufferFile(run.file(bufferFile), memory).enter;
     const model = await this.#model();
     const source = initializeBatches(config, storage, group, samplers);
     if (device !== null) {

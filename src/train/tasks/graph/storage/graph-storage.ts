@@ -8,6 +8,7 @@ import type { EdgeList } from '../../../../sample/one-hop-sampler.js';
 import type { Residency, RowReader, TrainedRows } from '../../../../storage/index.js';
 import { AllResident, type ResidentRange, type Tile } from '../../../../storage/trained-rows.js';
 import { checkInteger, expected, StateError, ValueError } from '../../../../util/errors.js';
+import type { OnState } from '../../../run/buffer-record.js';
 import type { SplitName } from '../../../task.js';
 import { Candidates } from '../../links/candidates.js';
 import { EndCounts } from '../../links/end-counts.js';
@@ -144,6 +145,11 @@ export class GraphStorage {
   /** The resident state of the epoch. */
   get state(): number {
     return this.#states.current;
+  }
+
+  /** Sets a function that is called when a buffer state of several has become resident; for displays. */
+  set onState(onState: OnState | null) {
+    this.#states.onEnter = onState;
   }
 
   /** Makes the given state of the epoch resident. */

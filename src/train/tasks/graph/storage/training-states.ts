@@ -6,6 +6,7 @@ import type { EdgeList } from '../../../../sample/one-hop-sampler.js';
 import { PartitionLayout, type Residency } from '../../../../storage/index.js';
 import type { ResidentRange } from '../../../../storage/trained-rows.js';
 import { StateError } from '../../../../util/errors.js';
+import { type EnteredState, mostDrawnPartitions, type OnState } from '../../../run/buffer-record.js';
 import { bucketStarts, EdgeRuns, emptyEdges, joinMapped } from './edge-runs.js';
 import type { EdgeSplit } from './edge-splits.js';
 import type { EpochPlan, GraphStorageParts } from './graph-storage-parts.js';
@@ -26,6 +27,9 @@ export class TrainingStates {
   #activeRuns = new EdgeRuns([]);
   #activeNodes: Int32Array = new Int32Array(0);
   #allEdges: EdgeList | null = null;
+  #epoch = 0;
+  /** Called when a state of an epoch with several has become resident. */
+  onEnter: OnState | null = null;
 
   constructor(parts: GraphStorageParts, residency: Residency) {
     this.#parts = parts;
@@ -91,6 +95,7 @@ export class TrainingStates {
     const states = this.allResident ? null : this.#plan?.states.slice(state);
     this.#residency.setOrdering(states ?? [Int32Array.of(0)]);
     await this.#residency.load();
+    this.#epoch = epoch;
     return this.#enter(state);
   }
 
@@ -149,7 +154,23 @@ export class TrainingStates {
     if (this.spread === null) this.#active = await this.#edgesOf(buckets);
     else this.#activeRuns = this.#runsOf(this.spread, buckets);
     this.#activeNodes = this.#localTrainNodes();
+    const plan = this.#plan;
+    if (plan !== null && this.isPartial)
+      this.onEnter?.(state === plan.states.length - 1, () => this.#entered(plan));
     return true;
+  }
+
+  #entered({ partitions, states, buckets, nodes }: EpochPlan): EnteredState {
+    const sizes = this.#edges?.bucketSizes ?? null;
+    const isDrawn = buckets !== undefined && partitions <= mostDrawnPartitions;
+    return {
+      ...{ epoch: this.#epoch + 1, state: this.#state, partitions },
+      states: states.map((resident) => [...resident]),
+      buckets: isDrawn ? buckets.map((own) => [...own]) : null,
+      items: states.map(
+        (_, s) => nodes?.[s]?.length ?? buckets?.[s]?.reduce((sum, b) => sum + (sizes?.[b] ?? 0), 0) ?? 0,
+      ),
+    };
   }
 
   async #edgesOf(buckets: Int32Array | null): Promise<EdgeList> {
