@@ -1,6 +1,6 @@
 /** The frame of the page: navigation, the choice of a run, and the view that the address names. */
-import type { ComponentType } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import type { ComponentChildren, ComponentType } from 'preact';
+import { useEffect, useErrorBoundary, useRef, useState } from 'preact/hooks';
 import { get, type Loaded, useLoad } from './lib/api.js';
 import { linkTo, type Route, useRoute } from './lib/router.js';
 import type { RunList } from './lib/types.js';
@@ -40,11 +40,13 @@ export function App() {
   const loaded = useLoad<RunList>('./runs', get);
   const { value: list, error } = loaded;
   useRefresh(loaded, route.view === 'runs');
-  const View = views[route.view] ?? RunsView;
+  const View = Object.hasOwn(views, route.view) ? views[route.view] : RunsView;
+  const isOpened = useRef(false);
   useEffect(() => {
     document.title = route.run === '' ? 'Skein' : `${route.run} · Skein`;
-    // A reader of the screen hears which view has opened.
-    document.getElementById('view')?.focus({ preventScroll: true });
+    // A reader of the screen hears which view has opened. The first one is read from the beginning of the page.
+    if (isOpened.current) document.getElementById('view')?.focus({ preventScroll: true });
+    isOpened.current = true;
   }, [route.view, route.run]);
   return (
     <>
@@ -53,9 +55,11 @@ export function App() {
       </button>
       <Header route={route} list={list} />
       <main id="view" tabIndex={-1}>
-        {error !== null && list === null ? <Failure error={error} retry={loaded.reload} /> : null}
+        {error !== null ? <Failure error={error} retry={loaded.reload} /> : null}
         {list !== null ? (
-          <View key={`${route.view} ${route.run}`} route={route} list={list} reload={loaded.reload} />
+          <Guarded key={`${route.view} ${route.run}`}>
+            <View route={route} list={list} reload={loaded.reload} />
+          </Guarded>
         ) : null}
         {list === null && error === null ? <p class="quiet">Reading runs …</p> : null}
       </main>
@@ -63,13 +67,21 @@ export function App() {
   );
 }
 
-/** Reads the list again while a run is being trained, and slowly otherwise: new runs appear in it. */
+/** Shows an error of a view in its place: the rest of the page continues to work. */
+function Guarded({ children }: { readonly children: ComponentChildren }) {
+  const [error, retry] = useErrorBoundary();
+  return error === undefined ? children : <Failure error={error as Error} retry={retry} />;
+}
+
+/** Reads the list again: often while a run is being trained or the first one is expected, seldom otherwise. */
 function useRefresh({ value, reload }: Loaded<RunList>, isShown: boolean): void {
   const isTraining = value?.runs.some(({ state }) => state === 'training') ?? false;
+  const isEmpty = value?.runs.length === 0;
   useEffect(() => {
-    const timer = setInterval(() => document.hidden || reload(), isShown && isTraining ? 2000 : 10_000);
+    const every = isEmpty || (isShown && isTraining) ? 2000 : 10_000;
+    const timer = setInterval(() => document.hidden || reload(), every);
     return () => clearInterval(timer);
-  }, [isTraining, isShown, reload]);
+  }, [isTraining, isEmpty, isShown, reload]);
 }
 
 function Header({ route, list }: { readonly route: Route; readonly list: RunList | null }) {

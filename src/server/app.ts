@@ -11,11 +11,11 @@ import { inferenceRoutes } from './inference-routes.js';
 import { infoRoutes } from './info-routes.js';
 import type { ServeLimits } from './limits.js';
 import { modelRoutes } from './model-routes.js';
-import { servePage } from './page/page-routes.js';
+import { dataPolicy, openPage } from './page/page-routes.js';
 import { sessionRoutes } from './page/session-routes.js';
 import type { Sessions } from './page/sessions.js';
 import type { BodyBudget } from './read-json.js';
-import { addRoutes, type ServerEnv } from './routes.js';
+import { addRoutes, type ServerContext, type ServerEnv } from './routes.js';
 import type { CatalogRun } from './runs/run-catalog.js';
 import { runRoutes } from './runs/run-routes.js';
 import type { ServedModel } from './served-model.js';
@@ -24,8 +24,11 @@ import type { ServerMetrics } from './server-metrics.js';
 /** State that the parts of a server share. */
 export interface ServerState {
   readonly models: readonly ServedModel[];
-  /** Returns the model of a name; without a name, the only one. It may have to be opened. */
-  model(name: string | undefined): Promise<ServedModel>;
+  /**
+   * Returns the model that a path names; without a name, the only one. It may have to be opened, and stays open until the
+   * request has its answer.
+   */
+  model(context: ServerContext): Promise<ServedModel>;
   /** The runs that the page shows. */
   readonly runs: RunList;
   readonly limits: ServeLimits;
@@ -37,8 +40,8 @@ export interface ServerState {
   /** Whether the server takes no more requests. */
   isStopping: boolean;
   inFlight: number;
-  /** Calls a function when the server stops: answers that have no end of their own end then. */
-  onStop(stop: () => void): void;
+  /** Calls a function when the server stops: answers that have no end of their own end then. Returns what takes that back. */
+  onStop(stop: () => void): () => void;
 }
 
 /** The runs that a page shows. */
@@ -89,6 +92,8 @@ export function serverApp(options: AppOptions): OpenAPIHono<ServerEnv> {
     await next();
     // Answers are data of this moment; only files of the page may be kept.
     if (!context.res.headers.has('cache-control')) context.header('cache-control', 'no-store');
+    if (!context.res.headers.has('content-security-policy'))
+      context.header('content-security-policy', dataPolicy);
     context.header('x-content-type-options', 'nosniff');
     const { method, path } = context.req;
     const { status } = context.res;
@@ -100,9 +105,10 @@ export function serverApp(options: AppOptions): OpenAPIHono<ServerEnv> {
       ...(model === '' ? {} : { model }),
     });
   });
-  app.use(guard({ hosts, token, corsOrigins, sessions }));
+  const page = openPage(basePath);
+  app.use(guard({ hosts, token, corsOrigins, sessions, isPublic: page.isFile }));
   app.use(limitRequests(state));
-  app.use(servePage());
+  app.use(page.serve);
   addRoutes(app, [
     ...infoRoutes(state, () => app),
     ...(sessions === undefined ? [] : sessionRoutes(sessions)),

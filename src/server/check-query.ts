@@ -5,7 +5,8 @@ import { HttpError, invalid } from './http-error.js';
 import type { ServerContext } from './routes.js';
 
 export function checkQuery({ req }: ServerContext, schema: z.ZodObject | undefined): void {
-  const known = Object.keys(schema?.shape ?? {});
+  const parameters = Object.entries(schema?.shape ?? {}) as [string, z.ZodType][];
+  const known = parameters.map(([name]) => name);
   for (const [name, values] of Object.entries(req.queries())) {
     const parameter = schema !== undefined && Object.hasOwn(schema.shape, name) ? schema.shape[name] : null;
     if (parameter === null)
@@ -17,6 +18,10 @@ export function checkQuery({ req }: ServerContext, schema: z.ZodObject | undefin
     if (values.length > 1) throw invalid(`?${name}`, 'one value', `${values.length}`);
     const { success, error } = (parameter as z.ZodType).safeParse(values[0]);
     if (!success) throw invalid(`?${name}`, error.issues[0].message, shown(values[0]));
+  }
+  for (const [name, parameter] of parameters.filter(([one]) => req.query(one) === undefined)) {
+    const { success, error } = parameter.safeParse(undefined);
+    if (!success) throw invalid(`?${name}`, error.issues[0].message, 'none');
   }
 }
 

@@ -50,7 +50,7 @@ export function eventRoutes(state: ServerState): Route[] {
         result: await work(quarantineOf(streamOf(model.stream, model.name), model.name), given),
       }));
   const ofStream = (read: (stream: LiveStream, name: string) => object) => async (context: ServerContext) => {
-    const model = await state.model(context.req.param('name'));
+    const model = await state.model(context);
     context.set('model', model.name);
     return context.json(read(streamOf(model.stream, model.name), model.name));
   };
@@ -80,7 +80,7 @@ export function eventRoutes(state: ServerState): Route[] {
       },
       isUsed: hasQuarantine,
       handle: async (context) => {
-        const model = await state.model(context.req.param('name'));
+        const model = await state.model(context);
         context.set('model', model.name);
         const options = page.parse(context.req.query());
         return context.json({

@@ -17,6 +17,8 @@ export interface GuardOptions {
   readonly corsOrigins: readonly string[];
   /** Sessions of the page, which need no token. */
   readonly sessions?: Sessions | undefined;
+  /** Returns whether a request needs no token, besides those for health and for a link. */
+  readonly isPublic?: (context: Context) => boolean;
 }
 
 /** Paths that need no token: they reveal nothing but that the server runs. */
@@ -25,7 +27,7 @@ export const isHealth = (path: string): boolean => path === '/health' || /^(\/v2
 /** The path of links that open the page; a code replaces the token. */
 const isLogin = (path: string, method: string): boolean => path === '/login' && method === 'GET';
 
-export function guard({ hosts, token, corsOrigins, sessions }: GuardOptions): MiddlewareHandler {
+export function guard({ hosts, token, corsOrigins, sessions, isPublic }: GuardOptions): MiddlewareHandler {
   const wanted = token === null ? null : digest(token);
   return async (context, next) => {
     const host = (context.req.header('host') ?? '').toLowerCase();
@@ -48,8 +50,9 @@ export function guard({ hosts, token, corsOrigins, sessions }: GuardOptions): Mi
         return context.body(null, 204);
       }
     }
-    const isPublic = isHealth(context.req.path) || isLogin(context.req.path, context.req.method);
-    if (wanted !== null && !isPublic && sessions?.isOpen(context) !== true) checkToken(context, wanted);
+    const { path, method } = context.req;
+    const isFree = isHealth(path) || isLogin(path, method) || isPublic?.(context) === true;
+    if (wanted !== null && !isFree && sessions?.isOpen(context) !== true) checkToken(context, wanted);
     return next();
   };
 }

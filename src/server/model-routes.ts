@@ -74,7 +74,7 @@ export async function answerBody<S extends z.ZodObject>(
   schema: S,
   answer: (model: ServedModel, body: z.output<S>, signal: AbortSignal) => Promise<unknown>,
 ): Promise<Response> {
-  const model = await state.model(context.req.param('name'));
+  const model = await state.model(context);
   context.set('model', model.name);
   const read = await readJson(context.req.raw, state.limits, state.budget);
   const ending = new RequestEnd(context, state.limits.answerTimeout);

@@ -104,13 +104,19 @@ function newState(
   const state: ServerState = {
     ...{ ...shared, budget: new BodyBudget(shared.limits.maxBodies) },
     ...{ isOpening: true, isStopping: false, inFlight: 0 },
-    model: async (name) =>
-      lazy === null || name === undefined || shared.models.some((model) => model.name === name)
-        ? findModel(state, name)
-        : lazy.get(name),
+    model: async ({ req, env }) => {
+      const name = req.param('name');
+      if (lazy === null || name === undefined || shared.models.some((model) => model.name === name))
+        return findModel(state, name);
+      const { model, release } = await lazy.take(name);
+      if (env?.outgoing === undefined || env.outgoing.destroyed) release();
+      else env.outgoing.once('close', release);
+      return model;
+    },
     onStop: (stop) => {
       if (stopping.aborted) stop();
       else stopping.addEventListener('abort', stop, { once: true });
+      return () => stopping.removeEventListener('abort', stop);
     },
   };
   return state;

@@ -47,7 +47,11 @@ export interface RunDescription {
   readonly baselines: readonly Baseline[];
 }
 
-export async function describeRun(directory: string): Promise<RunDescription> {
+/** @param lines the records of metrics.jsonl, if they have been read; those of epochs are not needed */
+export async function describeRun(
+  directory: string,
+  lines: readonly MetricsRecord[] = [...readCompleteRecords(join(directory, 'metrics.jsonl'))],
+): Promise<RunDescription> {
   const config = readRunConfig(join(directory, 'full_config.yaml'));
   const records = await readAllRecords(directory);
   const latest = records.reduce<(typeof records)[number] | null>(
@@ -58,7 +62,6 @@ export async function describeRun(directory: string): Promise<RunDescription> {
   const finished = RunDirectory.isFinished(directory);
   const opened = final ?? (finished ? null : standingCheckpoint(records, endsWithBest(config)));
   const saved = opened?.record.position.epoch ?? Number.POSITIVE_INFINITY;
-  const lines = [...readCompleteRecords(join(directory, 'metrics.jsonl'))];
   return {
     kind: 'run',
     directory,

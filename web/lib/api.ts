@@ -87,7 +87,8 @@ export function useLoad<T>(
     latest.current(key, ending.signal).then(
       (value) => setState({ key, value, error: null, isLoading: false }),
       (error: Error) => {
-        if (!ending.signal.aborted) setState({ key, value: null, error, isLoading: false });
+        // What was loaded before stays on the page, beside the error.
+        if (!ending.signal.aborted) setState((before) => ({ ...before, error, isLoading: false }));
       },
     );
     return () => ending.abort();

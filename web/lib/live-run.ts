@@ -1,5 +1,5 @@
 /** A run whose curves grow while it is being trained. */
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { type Loaded, runPath, useLoad } from './api.js';
 import type { BufferRecord, RunDetails } from './types.js';
 
@@ -17,21 +17,20 @@ export function useLiveRun(name: string): LiveRun {
   const { value, reload } = loaded;
   const [isLive, setLive] = useState(false);
   const [buffer, setBuffer] = useState<BufferRecord | null>(null);
+  const latest = useRef(loaded);
+  latest.current = loaded;
   const follows = value !== null && value.state !== 'finished';
   useEffect(() => {
     if (!follows) return undefined;
-    const source = new EventSource(runPath(name, 'live'));
+    const { value: shown } = latest.current;
+    const source = new EventSource(`${runPath(name, 'live')}?from=${shown?.position ?? 0}`);
     let timer: ReturnType<typeof setTimeout> | undefined;
-    let isFirst = true;
     const look = (): void => {
-      // The first records are those that have just been loaded.
-      if (isFirst) {
-        isFirst = false;
-        return;
-      }
       timer ??= setTimeout(() => {
         timer = undefined;
-        reload();
+        // Another request would end the one under way, and perhaps none would ever get its answer.
+        if (latest.current.isLoading) look();
+        else reload();
       }, pause);
     };
     source.addEventListener('records', look);
@@ -39,6 +38,10 @@ export function useLiveRun(name: string): LiveRun {
     source.addEventListener('buffer', ({ data }: MessageEvent<string>) =>
       setBuffer(JSON.parse(data) as BufferRecord),
     );
+    source.addEventListener('state', (event) => {
+      const { state } = JSON.parse((event as MessageEvent<string>).data) as { state: string };
+      if (state !== latest.current.value?.state) look();
+    });
     source.addEventListener('open', () => setLive(true));
     source.addEventListener('error', () => setLive(false));
     return () => {

@@ -10,8 +10,17 @@ export interface Route {
 
 function parseRoute(hash: string): Route {
   const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?');
-  const [view = '', run = ''] = path.split('/').map(decodeURIComponent);
+  const [view = '', run = ''] = path.split('/').map(decode);
   return { view: view === '' ? 'runs' : view, run, options: new URLSearchParams(query) };
+}
+
+/** Decodes a part of an address; one that cannot be decoded stays as it is. */
+function decode(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }
 
 /** Returns the address of a view. Options without a value are left out. */

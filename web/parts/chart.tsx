@@ -25,17 +25,27 @@ export function Chart(props: ChartProps) {
   const place = useRef<HTMLDivElement>(null);
   const dark = useDark();
   const data = useMemo(() => align(curves, logX, logY), [curves, logX, logY]);
+  const drawn = useRef<{ readonly chart: uPlot; data: uPlot.AlignedData } | null>(null);
+  const shape = JSON.stringify(curves.map(({ name, series, dashed }) => [name, series, dashed]));
   useEffect(() => {
     const element = place.current;
     if (element === null) return undefined;
     const chart = new uPlot(optionsOf(props, element.clientWidth), data, element);
+    drawn.current = { chart, data };
     const observer = new ResizeObserver(() => chart.setSize({ width: element.clientWidth, height }));
     observer.observe(element);
     return () => {
       observer.disconnect();
       chart.destroy();
+      drawn.current = null;
     };
-  }, [data, dark, title, xLabel, logX, logY, height]);
+  }, [shape, dark, title, xLabel, logX, logY, height]);
+  useEffect(() => {
+    const { current } = drawn;
+    if (current === null || current.data === data) return;
+    show(current.chart, current.data, data);
+    current.data = data;
+  }, [data]);
   const last = curves
     .map(({ name, y }) => `${name} ends at ${y.at(-1)?.toPrecision(4) ?? 'nothing'}`)
     .join(', ');
@@ -48,6 +58,16 @@ export function Chart(props: ChartProps) {
       <div ref={place} role="img" aria-label={`${title} by ${xLabel}: ${last}`} />
     </figure>
   );
+}
+
+/** Replaces the points of a chart. A part that its reader has zoomed into stays in view. */
+function show(chart: uPlot, before: uPlot.AlignedData, data: uPlot.AlignedData): void {
+  const { min = null, max = null } = chart.scales['x'];
+  const [first, last] = [before[0][0], before[0].at(-1)];
+  const isZoomed =
+    min !== null && max !== null && first !== undefined && last !== undefined && (min > first || max < last);
+  chart.setData(data, !isZoomed);
+  if (isZoomed) chart.redraw();
 }
 
 function draw({ title, xLabel, curves, logX = false, logY = false }: ChartProps): string {
@@ -105,7 +125,7 @@ function optionsOf(
         width: 1.75,
         spanGaps: true,
         ...(curve.dashed ? { dash: [5, 4] } : {}),
-        points: { show: curve.x.length <= 20 },
+        points: { show: (chart: uPlot) => chart.data[0].length <= 20 },
         value: (_: uPlot, value: number | null) => (value === null ? '–' : shown(value)),
       })),
     ],

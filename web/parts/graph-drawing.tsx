@@ -71,7 +71,8 @@ export function GraphDrawing(props: GraphDrawingProps) {
               class={`node${isOwn ? ' own' : ''}${group == null ? '' : ` s${groups.indexOf(group) % 8}`}`}
               transform={`translate(${x} ${y})`}
               role="button"
-              tabIndex={0}
+              // Attributes of SVG keep their case, and that of HTML is not known there.
+              tabindex={0}
               aria-label={`${name}: Enter explores it, E shows its edges`}
               onClick={() => (isOwn ? undefined : onChoose(name))}
               onDblClick={() => onExpand(name)}
@@ -80,8 +81,11 @@ export function GraphDrawing(props: GraphDrawingProps) {
                 onExpand(name);
               }}
               onKeyDown={(event) => {
-                if (event.key === 'Enter') onChoose(name);
-                else if (event.key === 'e') onExpand(name);
+                if (event.key === 'Enter' || event.key === ' ') {
+                  event.preventDefault();
+                  onChoose(name);
+                }
+                if (event.key === 'e') onExpand(name);
               }}
             >
               {group == null ? null : <title>{`${name}: ${group}`}</title>}

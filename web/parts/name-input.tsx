@@ -15,7 +15,7 @@ interface NameInputProps {
 export function NameInput(props: NameInputProps) {
   const { label, placeholder } = props;
   const id = useId();
-  const { text, names, active, isOpen, choose, open, type, onKeyDown, close } = useCompletion(props);
+  const { text, names, active, isOpen, choose, open, type, onKeyDown, close } = useCompletion(id, props);
   return (
     <div class="combobox">
       <label for={`${id}-input`}>{label}</label>
@@ -55,7 +55,7 @@ export function NameInput(props: NameInputProps) {
 }
 
 /** The text of the field, and the names that it may become. */
-function useCompletion({ run, of, value, onChoose }: NameInputProps) {
+function useCompletion(id: string, { run, of, value, onChoose }: NameInputProps) {
   const [text, setText] = useState(value);
   const [names, setNames] = useState<readonly string[]>([]);
   const [active, setActive] = useState(-1);
@@ -63,8 +63,13 @@ function useCompletion({ run, of, value, onChoose }: NameInputProps) {
   const ending = useRef<AbortController | null>(null);
   useEffect(() => setText(value), [value]);
   const isOpen = isWanted && names.length > 0;
+  useEffect(() => {
+    document.getElementById(`${id}-${active}`)?.scrollIntoView({ block: 'nearest' });
+  }, [id, active]);
   const complete = (typed: string): void => {
     setWanted(true);
+    // Enter must not choose a name that was marked for another text.
+    setActive(-1);
     ending.current?.abort();
     ending.current = new AbortController();
     const { signal } = ending.current;
@@ -74,7 +79,6 @@ function useCompletion({ run, of, value, onChoose }: NameInputProps) {
     ).then(
       (found) => {
         setNames(found.names);
-        setActive(-1);
       },
       () => signal.aborted || setNames([]),
     );

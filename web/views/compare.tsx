@@ -18,7 +18,9 @@ export function CompareView({ route }: ViewProps) {
     error,
     reload,
   } = useLoad<RunDetails[]>(key, (_, signal) =>
-    Promise.all(names.map((name) => get<RunDetails>(runPath(name), signal))),
+    Promise.all(
+      names.map((name) => get<RunDetails>(`${runPath(name)}?points=${pointsOf(names.length)}`, signal)),
+    ),
   );
   if (key === null)
     return (
@@ -28,10 +30,13 @@ export function CompareView({ route }: ViewProps) {
         </p>
       </Empty>
     );
-  if (error !== null) return <Failure error={error} retry={reload} />;
+  if (runs === null && error !== null) return <Failure error={error} retry={reload} />;
   if (runs === null) return <p class="quiet">Reading {names.length} runs …</p>;
   return <Comparison runs={runs} route={route} />;
 }
+
+/** Many curves share a chart, whose width has room for only so many points of each. */
+const pointsOf = (runs: number): number => Math.max(200, Math.floor(8000 / runs));
 
 function Comparison({
   runs,

@@ -84,7 +84,8 @@ function Around({ run, node, hops }: AroundProps) {
   const isLinks = run.task === 'LINK_PREDICTION';
   const relations = useMemo(() => outgoing(graph), [graph]);
   const asked = relation ?? relations[0] ?? null;
-  const predicted = usePredictions(run.name, isLinks && graph !== null ? { node, relation: asked } : null);
+  const isAsked = isLinks && graph !== null && (asked !== null || !hasRelations(graph));
+  const predicted = usePredictions(run.name, isAsked ? { node, relation: asked } : null);
   if (error !== null) return <Failure error={error} retry={reload} />;
   if (graph === null) return <p class="quiet">Reading the edges of {node} …</p>;
   const expand = (name: string): void => {
@@ -105,7 +106,7 @@ function Around({ run, node, hops }: AroundProps) {
         <SaveButtons title={`Around ${node}`} draw={() => drawSvg(drawn, node)} />
       </div>
       <aside>
-        {isLinks ? (
+        {isAsked ? (
           <Predictions
             {...{ run: run.name, node, relations, asked, predicted: predicted.value, error: predicted.error }}
             onRelation={setRelation}
@@ -142,6 +143,10 @@ function outgoing(graph: NamedNeighborhood | null): (string | null)[] {
     if (from === 0) counts.set(relation, (counts.get(relation) ?? 0) + 1);
   return [...counts].sort((a, b) => b[1] - a[1]).map(([relation]) => relation);
 }
+
+/** Returns whether a question needs a relation; a node without outgoing edges has none to offer. */
+const hasRelations = ({ edges }: NamedNeighborhood): boolean =>
+  edges.some(({ relation }) => relation !== null);
 
 /** Joins neighbourhoods: each node and edge once. */
 function merge(parts: readonly NamedNeighborhood[]): NamedNeighborhood {

@@ -16,7 +16,7 @@ import { State } from './runs.js';
 export function RunView({ route }: ViewProps) {
   const { value: run, error, reload, isLive, buffer } = useLiveRun(route.run);
   const settings = settingsOf(route);
-  if (error !== null) return <Failure error={error} retry={reload} />;
+  if (run === null && error !== null) return <Failure error={error} retry={reload} />;
   if (run === null) return <p class="quiet">Reading {route.run} …</p>;
   if (run.problem !== null)
     return (

@@ -13,7 +13,11 @@ const sessionLife = 30 * 86_400_000;
 /** Codes and sessions at once; the oldest make room. */
 const most = 100;
 
-const cookieName = 'skein_session';
+/** Browsers send cookies to all ports of a host, so that two servers on one host need different names. */
+const cookieName = (context: Context): string => {
+  const { port, protocol } = new URL(context.req.url);
+  return `skein_session_${port || protocol.replace(':', '')}`;
+};
 
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex');
 
@@ -42,39 +46,50 @@ export class Sessions {
     const key = digest(context.req.query('code') ?? '');
     const expires = this.#codes.get(key);
     this.#codes.delete(key);
-    if (expires === undefined || expires < this.#now())
-      throw new HttpError(
-        401,
-        'unauthorized',
-        'expected a link that has not been used, got one that was used or has expired. Ask for a new one: POST /login with the token, or start the server again.',
-      );
+    if (expires === undefined || expires < this.#now()) return refuse(context);
     const session = randomBytes(32).toString('base64url');
     remember(this.#sessions, digest(session), this.#now() + sessionLife);
-    setCookie(context, cookieName, session, {
+    setCookie(context, cookieName(context), session, {
       ...{ httpOnly: true, sameSite: 'Strict', path: this.#path, maxAge: sessionLife / 1000 },
       secure: new URL(context.req.url).protocol === 'https:',
     });
     context.header('referrer-policy', 'no-referrer');
     // A redirect of a visit from another site would be sent without the cookie; a page that leads on is not.
     return context.html(
-      '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0;url=./"><title>Skein</title><a href="./">Open Skein</a>',
+      htmlPage('<meta http-equiv="refresh" content="0;url=./">', '<a href="./">Open Skein</a>'),
     );
   }
 
   /** Returns whether a request comes from a page that has been opened by a link. */
   isOpen(context: Context): boolean {
-    const session = getCookie(context, cookieName);
+    const session = getCookie(context, cookieName(context));
     if (session === undefined) return false;
     const expires = this.#sessions.get(digest(session));
     return expires !== undefined && expires >= this.#now();
   }
 
   logout(context: Context): void {
-    const session = getCookie(context, cookieName);
+    const session = getCookie(context, cookieName(context));
     if (session !== undefined) this.#sessions.delete(digest(session));
-    deleteCookie(context, cookieName, { path: this.#path });
+    deleteCookie(context, cookieName(context), { path: this.#path });
   }
 }
+
+/** Answers a link that opens nothing. */
+function refuse(context: Context): Response {
+  const advice =
+    'Ask for a new one: POST /login with the token, or start the server again, which prints one.';
+  if ((context.req.header('accept') ?? '').includes('text/html'))
+    return context.html(htmlPage('', `<p>This link was used before or has expired. ${advice}</p>`), 401);
+  throw new HttpError(
+    401,
+    'unauthorized',
+    `expected a link that has not been used, got one that was used or has expired. ${advice}`,
+  );
+}
+
+const htmlPage = (head: string, body: string): string =>
+  `<!doctype html><html lang="en"><meta charset="utf-8">${head}<title>Skein</title>${body}</html>`;
 
 function remember(known: Map<string, number>, key: string, expires: number): void {
   known.set(key, expires);

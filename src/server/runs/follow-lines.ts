@@ -1,4 +1,4 @@
-/** Follows a text file that grows: its complete lines, from the beginning, then new ones as they are written. */
+/** Follows a text file that grows: its complete lines, then new ones as they are written. */
 import { open, stat } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
 
@@ -16,28 +16,32 @@ export interface FollowOptions {
   readonly signal: AbortSignal;
   /** Milliseconds between looks. Default 400. */
   readonly every?: number;
+  /** The byte after which lines are wanted, the beginning of a line. Default 0. */
+  readonly from?: number;
 }
 
 /** Ends when the signal is aborted. A file that does not exist yet has no lines. */
 export async function* followLines(
   path: string,
-  { signal, every = 400 }: FollowOptions,
+  { signal, every = 400, from = 0 }: FollowOptions,
 ): AsyncGenerator<FollowedLines> {
-  let position = 0;
+  let position = from;
   let rest: Uint8Array = new Uint8Array(0);
   let identity: string | null = null;
   while (!signal.aborted) {
     const found = await stat(path).catch(() => null);
     const now = found === null ? null : `${found.dev} ${found.ino}`;
-    if (found !== null && identity !== null && (now !== identity || found.size < position)) {
+    const isOther = identity !== null && now !== identity;
+    if (found !== null && (isOther || found.size < position)) {
       position = 0;
       rest = new Uint8Array(0);
       yield { kind: 'restart' };
     }
     if (now !== null) identity = now;
     while (found !== null && position < found.size && !signal.aborted) {
-      const bytes = await readAt(path, position, Math.min(chunk, found.size - position));
-      if (bytes.length === 0) break;
+      // A file that has just been removed has nothing to read; the next look finds its successor.
+      const bytes = await readAt(path, position, Math.min(chunk, found.size - position)).catch(() => null);
+      if (bytes === null || bytes.length === 0) break;
       position += bytes.length;
       const all = Buffer.concat([rest, bytes]);
       const end = all.lastIndexOf(10) + 1;

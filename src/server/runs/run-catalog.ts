@@ -42,6 +42,9 @@ export class RunCatalog {
 
   /** Returns the run of a name; undefined if there is none. */
   find(name: string): CatalogRun | undefined {
+    // A page asks about one run twice a second, and a search opens many folders.
+    for (const [path, known] of this.#names)
+      if (known === name && isRunDirectory(path)) return { name, path };
     return this.list().find((run) => run.name === name);
   }
 

@@ -1,21 +1,15 @@
 /** Routes that a page reads: runs with their curves, and views of their data and models. */
-import { join } from 'node:path';
 import { z } from '@hono/zod-openapi';
-import { streamSSE } from 'hono/streaming';
 import type { ServerState } from '../app.js';
 import { choice } from '../body-schemas.js';
 import { HttpError } from '../http-error.js';
 import type { Route, ServerContext } from '../routes.js';
-import { followBuffer } from './follow-buffer.js';
-import { followLines } from './follow-lines.js';
 import { graphView } from './graph-view.js';
+import { liveRun } from './live-run.js';
 import type { CatalogRun } from './run-catalog.js';
-import { readLog, readRunDetails, summarizeRun } from './run-summary.js';
+import { RunReader, readLog } from './run-summary.js';
 
 const anything = z.looseObject({});
-
-/** Milliseconds between lines that keep a silent connection open through proxies. */
-const heartbeat = 15_000;
 
 const whole = (low: number, high: number) => {
   const error = `a whole number from ${low} to ${high.toLocaleString('en')}`;
@@ -23,7 +17,7 @@ const whole = (low: number, high: number) => {
 };
 
 const neighborhoodQuery = z.object({
-  node: z.string(),
+  node: z.string({ error: 'the name of a node' }),
   hops: whole(1, 4).default(1),
   limit: whole(1, 500).default(60),
 });
@@ -35,6 +29,12 @@ const mapQuery = z.object({
   limit: whole(10, 200_000).default(100_000),
 });
 
+/** The most points of each curve: a few for every pixel of a chart. */
+const detailsQuery = z.object({ points: whole(10, 1_000_000).default(1000) });
+
+/** `from`: bytes of metrics.jsonl that the page has, of an answer about the run. */
+const liveQuery = z.object({ from: whole(0, Number.MAX_SAFE_INTEGER).default(0) });
+
 const recentQuery = z.object({ limit: whole(1, 1000).default(20) });
 
 const namesQuery = z.object({
@@ -44,6 +44,7 @@ const namesQuery = z.object({
 });
 
 export function runRoutes(state: ServerState): Route[] {
+  const reader = new RunReader();
   const route = (given: Omit<Route, 'method' | 'tag' | 'answer'> & Partial<Route>): Route => ({
     ...{ method: 'get', tag: 'runs', answer: anything },
     ...given,
@@ -58,7 +59,9 @@ export function runRoutes(state: ServerState): Route[] {
       ...{ path: `/runs/{name}/${path}`, summary },
       ...(query === null ? {} : { query }),
       handle: async (context) => {
-        const model = await state.model(runOf(state, context).name);
+        // Runs of the list only, not every model that is served.
+        runOf(state, context);
+        const model = await state.model(context);
         context.set('model', model.name);
         const options = (query?.parse(context.req.query()) ?? {}) as z.output<S>;
         return context.json(
@@ -72,12 +75,16 @@ export function runRoutes(state: ServerState): Route[] {
       handle: async (context) =>
         context.json({
           roots: state.runs.roots,
-          runs: await Promise.all(state.runs.list().map(summarizeRun)),
+          runs: await Promise.all(state.runs.list().map((run) => reader.summary(run))),
         }),
     }),
     route({
       ...{ path: '/runs/{name}', summary: 'One run with its configuration and curves' },
-      handle: async (context) => context.json(await readRunDetails(runOf(state, context))),
+      query: detailsQuery,
+      handle: async (context) => {
+        const { points } = detailsQuery.parse(context.req.query());
+        return context.json(await reader.details(runOf(state, context), points));
+      },
     }),
     route({
       ...{ path: '/runs/{name}/log', summary: 'The end of the log of a run' },
@@ -85,7 +92,11 @@ export function runRoutes(state: ServerState): Route[] {
     }),
     route({
       ...{ path: '/runs/{name}/live', summary: 'Records of a run as server-sent events', answer: null },
-      handle: (context) => liveRecords(state, context),
+      query: liveQuery,
+      handle: (context) => {
+        const { from } = liveQuery.parse(context.req.query());
+        return liveRun(runOf(state, context).path, from, state, context);
+      },
     }),
     view(
       'names',
@@ -124,44 +135,4 @@ function runOf(state: ServerState, context: ServerContext): CatalogRun {
     'not_found',
     `expected the name of a run, got ${JSON.stringify(name.slice(0, 100))}. GET /runs lists them.`,
   );
-}
-
-/** Sends the records of metrics.jsonl and later ones as they are written, and the states of a partition buffer. */
-function liveRecords(state: ServerState, context: ServerContext): Response {
-  const run = runOf(state, context);
-  return streamSSE(context, async (stream) => {
-    const ending = new AbortController();
-    const stop = (): void => ending.abort();
-    stream.onAbort(stop);
-    state.onStop(stop);
-    const beat = setInterval(() => void stream.write(': \n\n').catch(stop), heartbeat);
-    const sendRecords = async (): Promise<void> => {
-      for await (const found of followLines(join(run.path, 'metrics.jsonl'), { signal: ending.signal }))
-        await stream.writeSSE(
-          found.kind === 'restart'
-            ? { event: 'restart', data: '{}' }
-            : { event: 'records', data: `[${found.lines.filter(isRecord).join(',')}]` },
-        );
-    };
-    const sendBuffer = async (): Promise<void> => {
-      for await (const record of followBuffer(run.path, { signal: ending.signal }))
-        await stream.writeSSE({ event: 'buffer', data: JSON.stringify(record) });
-    };
-    try {
-      await Promise.all([sendRecords(), sendBuffer()]);
-    } finally {
-      stop();
-      clearInterval(beat);
-    }
-  });
-}
-
-/** Returns whether a line is JSON: a damaged one would make its neighbours unreadable. */
-function isRecord(line: string): boolean {
-  try {
-    JSON.parse(line);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -34,19 +34,40 @@ export interface EvaluationPoint {
 
 /** Reads the curves of a run. Epochs that a resumed run trained again count once, as they were trained last. */
 export function readCurves(directory: string): RunCurves {
-  let epochs: EpochPoint[] = [];
-  let evaluations: EvaluationPoint[] = [];
-  for (const line of readCompleteRecords(join(directory, 'metrics.jsonl'))) {
-    const { event, set, epoch } = line;
-    if (typeof epoch !== 'number') continue;
-    if (event === 'epoch') {
-      epochs = epochs.filter((one) => one.epoch < epoch);
-      evaluations = evaluations.filter((one) => one.set !== 'validation' || one.epoch < epoch);
-      epochs.push(pointOf(line, epoch));
-    } else if (event === 'eval' && typeof set === 'string')
-      evaluations.push({ set, epoch, metrics: metricsOf(line) });
+  const curves = new CurveCollector();
+  for (const record of readCompleteRecords(join(directory, 'metrics.jsonl'))) curves.add(record);
+  return curves.curves;
+}
+
+/** Collects curves from records in the order in which they were written. */
+export class CurveCollector {
+  #epochs: EpochPoint[] = [];
+  #evaluations: EvaluationPoint[] = [];
+  /** The highest epoch so far. */
+  #highest = Number.NEGATIVE_INFINITY;
+
+  get curves(): RunCurves {
+    return { epochs: this.#epochs, evaluations: this.#evaluations };
   }
-  return { epochs, evaluations };
+
+  add(record: MetricsRecord): void {
+    const { event, set, epoch } = record;
+    if (typeof epoch !== 'number') return;
+    if (event === 'epoch') {
+      if (epoch <= this.#highest) this.#forgetFrom(epoch);
+      this.#epochs.push(pointOf(record, epoch));
+    } else if (event === 'eval' && typeof set === 'string')
+      this.#evaluations.push({ set, epoch, metrics: metricsOf(record) });
+    else return;
+    this.#highest = Math.max(this.#highest, epoch);
+  }
+
+  /** Drops what a resumed run trains again. */
+  #forgetFrom(epoch: number): void {
+    this.#epochs = this.#epochs.filter((one) => one.epoch < epoch);
+    this.#evaluations = this.#evaluations.filter((one) => one.set !== 'validation' || one.epoch < epoch);
+    this.#highest = epoch;
+  }
 }
 
 function pointOf(record: MetricsRecord, epoch: number): EpochPoint {

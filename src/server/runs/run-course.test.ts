@@ -1,0 +1,62 @@
+/** Records of a run that is read while it is written: whole lines only, each once, and files that are cut or replaced. */
+import { appendFileSync, mkdtempSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, it } from 'vitest';
+import { readCurves } from '../../train/run/run-curves.js';
+import { RunCourse, RunCourses } from './run-course.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'skein-course-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const path = join(folder, 'metrics.jsonl');
+
+const time = '2026-01-01T00:00:00.000Z';
+const epoch = (number: number, loss: number): string =>
+  `${JSON.stringify({ time, event: 'epoch', epoch: number, loss })}\n`;
+const evaluation = (number: number, mrr: number): string =>
+  `${JSON.stringify({ time, event: 'eval', set: 'validation', epoch: number, mrr })}\n`;
+
+it('reads new lines once, and a half line when it is whole', () => {
+  const course = new RunCourse(path);
+  course.refresh();
+  expect(course.curves.epochs).toEqual([]);
+  writeFileSync(path, epoch(1, 0.5) + evaluation(1, 0.25) + epoch(2, 0.4).slice(0, 20));
+  course.refresh();
+  expect(course.curves.epochs.map(({ loss }) => loss)).toEqual([0.5]);
+  expect(course.started).toBe(time);
+  appendFileSync(path, epoch(2, 0.4).slice(20));
+  course.refresh();
+  course.refresh();
+  expect(course.curves).toEqual(readCurves(folder));
+  expect(course.curves.epochs.map(({ loss }) => loss)).toEqual([0.5, 0.4]);
+  expect(course.records).toHaveLength(1);
+});
+
+it('drops a half line that a killed process left, as the resumed one does', () => {
+  const course = new RunCourse(path);
+  writeFileSync(path, epoch(1, 0.5) + epoch(2, 0.4) + epoch(3, 0.3).slice(0, 30));
+  course.refresh();
+  // A resumed process cuts the half line, and trains from its checkpoint after epoch 1.
+  truncateSync(path, epoch(1, 0.5).length + epoch(2, 0.4).length);
+  appendFileSync(path, epoch(2, 0.45) + evaluation(2, 0.1));
+  course.refresh();
+  expect(course.curves).toEqual(readCurves(folder));
+  expect(course.curves.epochs.map(({ loss }) => loss)).toEqual([0.5, 0.45]);
+});
+
+it('begins again with a file that was replaced', () => {
+  const courses = new RunCourses();
+  writeFileSync(path, epoch(1, 0.5) + epoch(2, 0.4));
+  expect(courses.of(path).curves.epochs).toHaveLength(2);
+  writeFileSync(`${path}.new`, epoch(1, 0.9) + epoch(2, 0.8) + epoch(3, 0.7));
+  renameSync(`${path}.new`, path);
+  expect(courses.of(path).curves.epochs.map(({ loss }) => loss)).toEqual([0.9, 0.8, 0.7]);
+});
+
+it('reads lines that are longer than what is read at once', () => {
+  const long = `${JSON.stringify({ event: 'note', text: 'x'.repeat(3_000_000) })}\n`;
+  writeFileSync(path, epoch(1, 0.5) + long + epoch(2, 0.4));
+  const course = new RunCourse(path);
+  course.refresh();
+  expect(course.curves.epochs).toHaveLength(2);
+});
