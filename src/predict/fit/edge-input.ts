@@ -65,7 +65,8 @@ export function checkRow(
     const known = [...fields, ...(optional ?? [])];
     const unknown = optional === null ? undefined : keys.find((key) => !known.includes(key));
     if (unknown === undefined && fields.every((field) => Object.hasOwn(row, field))) return;
-    const advice = unknown === undefined ? '' : ` Fields that are used: ${known.join(', ')}; leave out ${unknown}.`;
+    const advice =
+      unknown === undefined ? '' : ` Fields that are used: ${known.join(', ')}; leave out ${unknown}.`;
     throw new ValueError(
       `${where}: expected ${form} for ${name}, got the fields ${keys.join(', ')}.${advice}`,
     );
