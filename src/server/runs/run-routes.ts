@@ -44,18 +44,57 @@ const namesQuery = z.object({
 });
 
 export function runRoutes(state: ServerState): Route[] {
+  return [...recordRoutes(state), ...viewRoutes(state)];
+}
+
+function pageRoute(given: Omit<Route, 'method' | 'tag' | 'answer'> & Partial<Route>): Route {
+  return { method: 'get', tag: 'runs', answer: anything, ...given };
+}
+
+/** Routes that read the files of a run. */
+function recordRoutes(state: ServerState): Route[] {
   const reader = new RunReader();
-  const route = (given: Omit<Route, 'method' | 'tag' | 'answer'> & Partial<Route>): Route => ({
-    ...{ method: 'get', tag: 'runs', answer: anything },
-    ...given,
-  });
+  return [
+    pageRoute({
+      ...{ path: '/runs', summary: 'The runs, with their state and best results' },
+      handle: async (context) =>
+        context.json({
+          roots: state.runs.roots,
+          runs: await Promise.all(state.runs.list().map((run) => reader.summary(run))),
+        }),
+    }),
+    pageRoute({
+      ...{ path: '/runs/{name}', summary: 'One run with its configuration and curves' },
+      query: detailsQuery,
+      handle: async (context) => {
+        const { points } = detailsQuery.parse(context.req.query());
+        return context.json(await reader.details(runOf(state, context), points));
+      },
+    }),
+    pageRoute({
+      ...{ path: '/runs/{name}/log', summary: 'The end of the log of a run' },
+      handle: (context) => context.json(readLog(runOf(state, context).path)),
+    }),
+    pageRoute({
+      ...{ path: '/runs/{name}/live', summary: 'Records of a run as server-sent events', answer: null },
+      query: liveQuery,
+      handle: (context) => {
+        const { from } = liveQuery.parse(context.req.query());
+        return liveRun(runOf(state, context).path, from, state, context);
+      },
+    }),
+  ];
+}
+
+/** Routes that open the model of a run. */
+function viewRoutes(state: ServerState): Route[] {
   const view = <S extends z.ZodObject>(
     path: string,
     summary: string,
     query: S | null,
     read: View<S>,
   ): Route =>
-    route({
+    pageRoute({
       ...{ path: `/runs/{name}/${path}`, summary },
       ...(query === null ? {} : { query }),
       handle: async (context) => {
@@ -70,34 +109,6 @@ export function runRoutes(state: ServerState): Route[] {
       },
     });
   return [
-    route({
-      ...{ path: '/runs', summary: 'The runs, with their state and best results' },
-      handle: async (context) =>
-        context.json({
-          roots: state.runs.roots,
-          runs: await Promise.all(state.runs.list().map((run) => reader.summary(run))),
-        }),
-    }),
-    route({
-      ...{ path: '/runs/{name}', summary: 'One run with its configuration and curves' },
-      query: detailsQuery,
-      handle: async (context) => {
-        const { points } = detailsQuery.parse(context.req.query());
-        return context.json(await reader.details(runOf(state, context), points));
-      },
-    }),
-    route({
-      ...{ path: '/runs/{name}/log', summary: 'The end of the log of a run' },
-      handle: (context) => context.json(readLog(runOf(state, context).path)),
-    }),
-    route({
-      ...{ path: '/runs/{name}/live', summary: 'Records of a run as server-sent events', answer: null },
-      query: liveQuery,
-      handle: (context) => {
-        const { from } = liveQuery.parse(context.req.query());
-        return liveRun(runOf(state, context).path, from, state, context);
-      },
-    }),
     view(
       'names',
       'Names that begin with a text or contain it',
