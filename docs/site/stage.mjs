@@ -49,11 +49,17 @@ function sourcePage(file, text) {
   return `---\noutline: false\n---\n\n# ${posix.basename(file)}\n\n\`${file}\`\n\n\`\`\`\`${language}\n${text.trimEnd()}\n\`\`\`\`\n`;
 }
 
-/** Returns the first comment of a file, or the title of a page. */
+/** Returns the comment at the start of a file, its first sentence if it is long, or the title of a page. */
 function about(file, text) {
   if (file.endsWith('.md')) return headingsOf(text)[0]?.title ?? '';
-  const [, line] = /^(?:#!.*\n)?(?:\/\*\*\s*\n? \*? ?|\/\*\* |# |\/\/ )(.*?)(?: \*\/)?\n/.exec(text) ?? [];
-  return line ?? '';
+  const [comment = ''] = /^(?:\/\*\*[\s\S]*?\*\/|(?:#|\/\/) .*(?:\n(?:#|\/\/) .*)*)/.exec(text) ?? [];
+  const plain = comment
+    .replace(/^\/\*\*|\*\/$/g, '')
+    .replace(/^\s*(?:\*|#|\/\/) ?/gm, '')
+    .replace(/^ {2,}.*$/gm, '')
+    .replace(/\s+/g, ' ')
+    .trim();
+  return plain.length <= 160 ? plain : (/^.*?\.(?= [A-Z]|$)/.exec(plain)?.[0] ?? plain);
 }
 
 /** Stages a checkout: `pages` is the folder to write. Returns the number of pages. */
