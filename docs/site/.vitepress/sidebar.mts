@@ -18,7 +18,7 @@ export const nav = [
   { text: 'API', link: '/api/', activeMatch: '^/api/' },
 ];
 
-/** Pages by group. A page that is in no group joins the last one. */
+/** Pages by group. A page of docs/ that is in no group joins the one with `*`. */
 const groups: readonly (readonly [string, readonly string[]])[] = [
   ['Start', ['start', 'first-run', 'quickstart', 'recipes', 'faq', 'concepts']],
   [
@@ -33,7 +33,7 @@ const groups: readonly (readonly [string, readonly string[]])[] = [
     'Commands and files',
     [
       ...['command-line', 'configuration', 'preprocessing', 'runs', 'ui', 'serving', 'search', 'formats'],
-      ...['datasets', 'platforms'],
+      ...['datasets', 'platforms', '*'],
     ],
   ],
   ['Library', ['guide', 'graphs', 'layers', 'extending', 'stores', 'features']],
@@ -71,13 +71,12 @@ function guideBar(pages: string): Item[] {
     .filter((file) => file.endsWith('.md') && file !== 'index.md')
     .map((file) => file.slice(0, -3))
     .filter((page) => !named.has(page));
-  return groups.map(([text, list], i) => ({
+  return groups.map(([text, list]) => ({
     text,
     collapsed: !opened.has(text),
-    items: [...list, ...(i === groups.length - 1 ? others : [])].map((page) => ({
-      text: titleOf(pages, page),
-      link: linkOf(page),
-    })),
+    items: list
+      .flatMap((page) => (page === '*' ? others : [page]))
+      .map((page) => ({ text: titleOf(pages, page), link: linkOf(page) })),
   }));
 }
 
