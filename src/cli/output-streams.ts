@@ -10,7 +10,7 @@
 
 /** Commands that continue without a reader. */
 const continuing = new Set(
-  'build export mcp partition predict preprocess quickstart run serve train'.split(' '),
+  'build demo export mcp partition predict preprocess quickstart run serve train'.split(' '),
 );
 
 /** Error codes of a closed pipe or terminal. */

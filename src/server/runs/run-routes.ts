@@ -103,9 +103,14 @@ function viewRoutes(state: ServerState): Route[] {
         const model = await state.model(context);
         context.set('model', model.name);
         const options = (query?.parse(context.req.query()) ?? {}) as z.output<S>;
-        return context.json(
-          (await model.use(({ predictor }) => read(graphView(predictor), options, context))) as object,
-        );
+        const { signal } = context.req.raw;
+        const answer = await model
+          .use(({ predictor }) => read(graphView(predictor), options, context))
+          .catch((error: unknown) => {
+            // A client that left while a map was laid out reads no answer; that is not a failure of the server.
+            throw signal.aborted ? new HttpError(408, 'timeout', 'the client closed its connection.') : error;
+          });
+        return context.json(answer as object);
       },
     });
   return [
