@@ -30,7 +30,7 @@ export function launchBrowser(): Promise<Browser> {
 }
 
 /** Milliseconds for what a page waits for: enough on a busy machine, and less than a test has. */
-export const patience = Number(process.env['PT_PATIENCE'] ?? 60_000);
+export const patience = 60_000;
 
 /** Records errors of a page, and requests to other hosts than that of `url`. */
 export function watchPage(page: Page, url: string, problems: string[]): void {

@@ -32,8 +32,11 @@ export const isLower = (name: string): boolean => /(^|_)(loss|mr|rmse|mae|mse|er
 /** Returns text for shells: in single quotes, with those inside escaped. */
 export const shellText = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
+/** Whether times are seconds between 1980 and 2100. */
+export const isUnixTime = (time: number): boolean => time > 315_532_800 && time < 4_102_444_800;
+
 /** Returns the time of an event: a date if it is between 1980 and 2100 in seconds. */
 export const eventTime = (time: number): string =>
-  time > 315_532_800 && time < 4_102_444_800
+  isUnixTime(time)
     ? new Date(time * 1000).toLocaleString('en', { dateStyle: 'medium', timeStyle: 'short' })
     : count(time);

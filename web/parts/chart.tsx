@@ -3,6 +3,7 @@ import { useEffect, useMemo, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { type Curve, lineChart, picture } from '../../src/plot/index.js';
+import { eventTime } from '../lib/format.js';
 import { seriesColor, styleColor, useDark } from '../lib/theme.js';
 import { SaveButtons } from './save-buttons.js';
 
@@ -13,6 +14,8 @@ export interface ChartProps {
   readonly logX?: boolean;
   readonly logY?: boolean;
   readonly height?: number;
+  /** Whether x is a time in seconds since 1970. */
+  readonly isTime?: boolean;
   /** Formats a value of y. */
   readonly format?: (value: number) => string;
 }
@@ -21,7 +24,7 @@ export interface ChartProps {
 const sync = 'curves';
 
 export function Chart(props: ChartProps) {
-  const { title, curves, xLabel, logX = false, logY = false, height = 240 } = props;
+  const { title, curves, xLabel, logX = false, logY = false, height = 240, isTime = false } = props;
   const place = useRef<HTMLDivElement>(null);
   const dark = useDark();
   const data = useMemo(() => align(curves, logX, logY), [curves, logX, logY]);
@@ -39,7 +42,7 @@ export function Chart(props: ChartProps) {
       chart.destroy();
       drawn.current = null;
     };
-  }, [shape, dark, title, xLabel, logX, logY, height]);
+  }, [shape, dark, title, xLabel, logX, logY, height, isTime]);
   useEffect(() => {
     const { current } = drawn;
     if (current === null || current.data === data) return;
@@ -87,7 +90,7 @@ function align(curves: readonly Curve[], logX: boolean, logY: boolean): uPlot.Al
 }
 
 function optionsOf(
-  { xLabel, curves, logX, logY, height = 240, format }: ChartProps,
+  { xLabel, curves, logX, logY, height = 240, isTime = false, format }: ChartProps,
   width: number,
 ): uPlot.Options {
   const [text, line] = [styleColor('faint'), styleColor('line')];
@@ -99,7 +102,7 @@ function optionsOf(
   return {
     ...{ width: Math.max(200, width), height },
     cursor: { sync: { key: sync }, points: { size: 6 }, drag: { x: true, y: false } },
-    scales: { x: { time: false, distr: logX ? 3 : 1 }, y: { distr: logY ? 3 : 1 } },
+    scales: { x: { time: isTime, distr: logX ? 3 : 1 }, y: { distr: logY ? 3 : 1 } },
     axes: [
       {
         ...axis,
@@ -112,13 +115,16 @@ function optionsOf(
       {
         ...axis,
         font: '11px system-ui',
-        size: format === undefined ? 62 : 82,
+        size: (_, labels) => axisWidth(labels),
         values: (_, splits) =>
           splits.map((value) => (value === null ? '' : format === undefined ? tick(value) : format(value))),
       },
     ],
     series: [
-      { label: xLabel, value: (_, value) => (value === null ? '–' : String(value)) },
+      {
+        label: xLabel,
+        value: (_, value) => (value === null ? '–' : isTime ? eventTime(value) : String(value)),
+      },
       ...curves.map((curve, i) => ({
         label: curve.name,
         stroke: seriesColor(curve.series ?? i),
@@ -130,6 +136,12 @@ function optionsOf(
       })),
     ],
   };
+}
+
+/** Returns the pixels that the longest label of an axis needs in its font. */
+function axisWidth(labels: readonly string[] | null): number {
+  const longest = Math.max(0, ...(labels ?? []).map(({ length }) => length));
+  return Math.max(48, 18 + 6.3 * longest);
 }
 
 function tick(value: number): string {

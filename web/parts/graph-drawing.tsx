@@ -1,6 +1,7 @@
 /** A small graph as SVG: nodes are links, so that keys and screen readers reach them. */
 import { useMemo } from 'preact/hooks';
 import { forceLayout } from '../../src/plot/force-layout.js';
+import { labelsThatFit, shorten, textPlace } from '../lib/graph-labels.js';
 
 export interface DrawnEdge {
   readonly from: number;
@@ -30,11 +31,22 @@ interface GraphDrawingProps {
   readonly onExpand: (name: string) => void;
 }
 
-const [width, height, border] = [760, 560, 60];
+/** The size of the drawing: text keeps its size, so that a narrow screen shows a smaller one. */
+interface Size {
+  readonly width: number;
+  readonly height: number;
+}
+
+const sizeOf = (isNarrow: boolean): Size =>
+  isNarrow ? { width: 400, height: 440 } : { width: 760, height: 560 };
+const border = 40;
 
 export function GraphDrawing(props: GraphDrawingProps) {
   const { nodes, edges, relations, groups, chosen, onChoose, onExpand } = props;
-  const places = useMemo(() => layout(nodes.length, edges), [nodes, edges]);
+  const isNarrow = matchMedia('(max-width: 560px)').matches;
+  const { width, height } = sizeOf(isNarrow);
+  const places = useMemo(() => layout(nodes.length, edges, sizeOf(isNarrow)), [nodes, edges, isNarrow]);
+  const labels = labelsThatFit(nodes, places, { width, chosen });
   return (
     <figure class="graph">
       {/* biome-ignore lint/a11y/useSemanticElements: A drawing of several buttons is a group; HTML has none for drawings. */}
@@ -63,7 +75,6 @@ export function GraphDrawing(props: GraphDrawingProps) {
         {nodes.map(({ name, distance, group }, i) => {
           const [x, y] = places[i];
           const isOwn = name === chosen;
-          const isRight = x > width * 0.66;
           return (
             // biome-ignore lint/a11y/useSemanticElements: SVG has no buttons.
             <g
@@ -90,7 +101,7 @@ export function GraphDrawing(props: GraphDrawingProps) {
             >
               {group == null ? null : <title>{`${name}: ${group}`}</title>}
               <circle r={isOwn ? 9 : distance > 1 ? 5 : 6.5} />
-              <text x={isRight ? -11 : 11} y="4" text-anchor={isRight ? 'end' : 'start'}>
+              <text {...textPlace(x, width)} class={labels.has(i) ? '' : 'crowded'}>
                 {shorten(name)}
               </text>
             </g>
@@ -129,9 +140,11 @@ export function GraphDrawing(props: GraphDrawingProps) {
   );
 }
 
-const shorten = (name: string): string => (name.length > 26 ? `${name.slice(0, 25)}…` : name);
-
-function layout(count: number, edges: readonly DrawnEdge[]): (readonly [number, number])[] {
+function layout(
+  count: number,
+  edges: readonly DrawnEdge[],
+  { width, height }: Size,
+): (readonly [number, number])[] {
   const { x, y } = forceLayout(
     count,
     edges.map(({ from, to }) => [from, to] as const),

@@ -1,7 +1,7 @@
 /** The data of a run: sizes, degrees, relations, classes, components, and what is unusual. */
 import type { ViewProps } from '../app.js';
 import { runPath, useLoad } from '../lib/api.js';
-import { count, eventTime } from '../lib/format.js';
+import { count, eventTime, isUnixTime } from '../lib/format.js';
 import { linkTo } from '../lib/router.js';
 import type { EventFacts, GraphFacts } from '../lib/types.js';
 import { Bars } from '../parts/bars.js';
@@ -172,6 +172,7 @@ function EventData({ facts, run }: { readonly facts: EventFacts; readonly run: s
         <Chart
           title="Events over time"
           xLabel="time"
+          isTime={isUnixTime(first) && isUnixTime(last)}
           curves={[
             { name: 'events', x: histogram.map((_, i) => first + (i + 0.5) * width), y: [...histogram] },
           ]}

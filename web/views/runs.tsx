@@ -87,7 +87,10 @@ interface SortedProps {
 
 function Sorted({ order, now, set, label }: SortedProps) {
   return (
-    <th aria-sort={order === now ? (order === 'name' ? 'ascending' : 'descending') : undefined}>
+    <th
+      class={order === 'result' || order === 'seconds' ? 'number' : ''}
+      aria-sort={order === now ? (order === 'name' ? 'ascending' : 'descending') : undefined}
+    >
       <button type="button" class="plain" onClick={() => set(order)}>
         {label}
         {order === now ? ' ↓' : ''}

@@ -71,21 +71,34 @@ export class CurveCollector {
 }
 
 function pointOf(record: MetricsRecord, epoch: number): EpochPoint {
-  const { loss, seconds, items_per_second: rate, workers } = record;
+  const { loss, seconds, items_per_second: rate, memory, stages, workers } = record;
   return {
-    ...{ epoch, loss: numberOf(loss), seconds: numberOf(seconds), rate: numberOf(rate) },
-    ...workerPoint(record),
+    epoch,
+    loss: numberOf(loss),
+    seconds: numberOf(seconds),
+    rate: numberOf(rate),
+    memory: numberOf(memory),
+    stages: stagesOf(stages),
     workers: Array.isArray(workers) ? workers.map((one: unknown) => workerPoint(one)) : [],
   };
 }
 
-function workerPoint(record: unknown): WorkerPoint {
-  const { memory, stages } = (record ?? {}) as Partial<Record<keyof WorkerPoint, unknown>>;
-  const values = typeof stages === 'object' && stages !== null ? Object.entries(stages) : [];
+function workerPoint(worker: unknown): WorkerPoint {
+  const { memory, stages } = (worker ?? {}) as Partial<Record<keyof WorkerPoint, unknown>>;
   return {
     memory: numberOf(memory),
-    stages: Object.fromEntries(values.map(([stage, value]) => [stage, numberOf(value)])),
+    stages: stagesOf(stages),
   };
+}
+
+/** Returns the object itself if it has only numbers, as usual: copies for many epochs take longer than reading them. */
+function stagesOf(stages: unknown): Readonly<Record<string, number>> {
+  if (typeof stages !== 'object' || stages === null || Array.isArray(stages)) return {};
+  const values = stages as Readonly<Record<string, unknown>>;
+  for (const name in values)
+    if (typeof values[name] !== 'number')
+      return Object.fromEntries(Object.entries(values).map(([stage, value]) => [stage, numberOf(value)]));
+  return values as Readonly<Record<string, number>>;
 }
 
 const numberOf = (value: unknown): number => (typeof value === 'number' ? value : Number.NaN);
