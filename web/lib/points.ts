@@ -27,7 +27,7 @@ void main() {
   gl_Position = vec4((place - middle) * factor, mark > 0.5 ? -0.5 : 0.0, 1.0);
   gl_PointSize = mark > 1.5 ? size + 6.0 : mark > 0.5 ? size + 3.0 : size;
   int i = color > 7.5 ? 8 : int(color);
-  paint = vec4(colors[i], mark > 0.5 ? 1.0 : mark < -0.5 ? 0.12 : 0.75);
+  paint = vec4(colors[i], mark > 0.5 ? 1.0 : mark < -0.5 ? 0.2 : 0.75);
   edge = mark > 0.5 ? 1.0 : 0.0;
 }`;
 

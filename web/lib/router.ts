@@ -47,6 +47,8 @@ export function useRoute(): Route {
   const [route, setRoute] = useState(() => parseRoute(location.hash));
   useEffect(() => {
     const read = (): void => setRoute(parseRoute(location.hash));
+    // The address may have changed between the first drawing and this effect.
+    read();
     addEventListener('hashchange', read);
     return () => removeEventListener('hashchange', read);
   }, []);

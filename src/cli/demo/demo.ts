@@ -189,7 +189,7 @@ async function showPage(
     const { server, runs } = await openPage([directory], { port, output });
     const [{ name }] = runs.list();
     const view = (path: string): string => `${server.pageLink()}#/${path}`;
-    const map = view(`map/${name}?method=umap&colour=class&node=${suspect}`);
+    const map = view(`map/${name}?method=umap&colour=class`);
     output.text(`\nThe map of all accounts:       ${map}`);
     output.text(`What surrounds a suspect:      ${view(`explore/${name}?node=${suspect}`)}`);
     output.text(`Ask about any account:         ${view(`ask/${name}?head=${suspect}`)}`);
