@@ -100,6 +100,38 @@ export class TemporalAdjacency {
       }
   }
 
+  /**
+   * Takes events out of the lists of their ends; returns a function that puts them back, which must be called before anything
+   * else changes. No other thread may read the lists meanwhile.
+   */
+  hide(src: Int32Array, dst: Int32Array, hidden: ReadonlySet<number>): () => void {
+    const nodes = new Set<number>();
+    for (const row of hidden) nodes.add(src[row]).add(dst[row]);
+    const kept = Array.from(nodes, (node) => {
+      const [start, count] = [this.#starts[node], this.#counts[node]];
+      const saved = {
+        neighbors: this.#neighbors.slice(start, start + count),
+        rows: this.#rows.slice(start, start + count),
+      };
+      let left = 0;
+      for (let i = 0; i < count; i++) {
+        if (hidden.has(saved.rows[i])) continue;
+        this.#neighbors[start + left] = saved.neighbors[i];
+        this.#rows[start + left++] = saved.rows[i];
+      }
+      this.#rows.fill(free, start + left, start + count);
+      this.#counts[node] = left;
+      return { node, start, ...saved };
+    });
+    return () => {
+      for (const { node, start, neighbors, rows } of kept) {
+        this.#neighbors.set(neighbors, start);
+        this.#rows.set(rows, start);
+        this.#counts[node] = rows.length;
+      }
+    };
+  }
+
   /** Makes slices of exactly the needed size for the first events. */
   #layOut(src: Int32Array, dst: Int32Array, end: number, directed: boolean): void {
     const sizes = new Int32Array(this.#numNodes);

@@ -232,6 +232,20 @@ export class TemporalGraph {
   }
 
   /**
+   * Returns the result of `work`, in which the events of these rows are in the stream, but their ends are not neighbours by
+   * them; afterwards the stream is as before. `work` must not add events, and a moment that it takes is valid until it returns.
+   */
+  withoutNeighbors<T>(rows: ReadonlySet<number>, work: () => T): T {
+    for (const row of rows) checkInteger(`${name}.withoutNeighbors`, 'a row', row, 0, this.#store.count - 1);
+    const restore = this.#adjacency.hide(this.#store.src, this.#store.dst, rows);
+    try {
+      return work();
+    } finally {
+      restore();
+    }
+  }
+
+  /**
    * Makes the numbers below `numNodes` nodes, the new ones without events.
    * @param features rows of the new nodes; default zeros.
    */

@@ -18,6 +18,14 @@ import {
   isNewNodes,
 } from './check-questions.js';
 import type {
+  EventExplanation,
+  ExplainOptions,
+  Explanation,
+  LinkExplanation,
+  NodeExplanation,
+} from './explain/explanation.js';
+import { type ExplainSettings, explainSettings } from './explain/settings.js';
+import type {
   Ability,
   AppendOptions,
   AppendResult,
@@ -43,6 +51,7 @@ const abilityTexts: Readonly<Record<Ability, string>> = {
   classify: 'classify nodes',
   embed: 'return rows of nodes',
   recommend: 'recommend nodes',
+  explain: 'explain its answers',
   append: 'append events',
 };
 
@@ -153,6 +162,30 @@ export abstract class BasePredictor implements Predictor {
     return isList(given) ? found : found[0];
   }
 
+  explain(node: Name, options?: ExplainOptions): Promise<NodeExplanation>;
+  explain(edge: EdgeName, options?: ExplainOptions): Promise<LinkExplanation | EventExplanation>;
+  async explain(given: Name | EdgeName, options: ExplainOptions = {}): Promise<Explanation> {
+    this.#check('explain');
+    const settings = explainSettings(this.kind, options);
+    if (isList(given))
+      throw new ValueError(
+        expected('explain', 'one question', 'question', 'a list', 'Ask for one explanation at a time.'),
+      );
+    const isEdge = typeof given === 'object' && given !== null;
+    if (isEdge !== (this.kind !== 'nodes'))
+      throw new ValueError(
+        expected(
+          'explain',
+          isEdge ? 'the name of a node' : 'an edge, such as { head: "a", tail: "b" }',
+          'question',
+          given,
+          `This is a model of ${this.kind}.`,
+        ),
+      );
+    if (isEdge) return this.explainEdge(checkEdges('explain', given)[0], settings);
+    return this.explainNode(checkNames('explain', given)[0], settings);
+  }
+
   async append(events: readonly NamedEvent[], options: AppendOptions = {}): Promise<AppendResult> {
     this.#check('append');
     checkOptionNames('append', options, { source: true, requestId: true });
@@ -199,6 +232,17 @@ export abstract class BasePredictor implements Predictor {
 
   protected recommendList(_names: readonly Name[], _options: RecommendOptions): Promise<RankedName[][]> {
     throw this.#unsupported('recommend');
+  }
+
+  protected explainNode(_node: Name, _settings: ExplainSettings): Promise<NodeExplanation> {
+    throw this.#unsupported('explain');
+  }
+
+  protected explainEdge(
+    _edge: EdgeName,
+    _settings: ExplainSettings,
+  ): Promise<LinkExplanation | EventExplanation> {
+    throw this.#unsupported('explain');
   }
 
   protected appendList(_events: readonly NamedEvent[], _options: AppendOptions): Promise<AppendResult> {

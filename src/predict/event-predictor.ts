@@ -9,6 +9,10 @@ import { BasePredictor } from './base-predictor.js';
 import { timeNumber } from './check-questions.js';
 import { EventColumnMaker } from './event-columns.js';
 import { EventTimes } from './event-times.js';
+import { occlusionMethod } from './explain/event-occlusion.js';
+import { explainEvent } from './explain/explain-event.js';
+import type { EventExplanation } from './explain/explanation.js';
+import type { ExplainSettings } from './explain/settings.js';
 import { unknownEventNode } from './find-name.js';
 import type {
   Ability,
@@ -52,7 +56,7 @@ interface AskedSource {
 
 export class EventPredictor extends BasePredictor {
   override readonly kind = 'events';
-  override readonly answers: readonly Ability[] = ['score', 'rank', 'recommend', 'append'];
+  override readonly answers: readonly Ability[];
   override readonly metrics: Readonly<Record<string, Metrics>>;
   readonly run: OpenedEventRun;
   readonly scorer: OnlineScorer;
@@ -68,6 +72,8 @@ export class EventPredictor extends BasePredictor {
     super();
     this.run = run;
     this.scorer = scorer;
+    const explains: readonly Ability[] = occlusionMethod(run) === null ? [] : ['explain'];
+    this.answers = ['score', 'rank', 'recommend', ...explains, 'append'];
     this.columns = new EventColumnMaker(run);
     const { time, lastTime } = scorer.graph;
     this.#times = new EventTimes(time[0] ?? lastTime, lastTime);
@@ -161,6 +167,22 @@ export class EventPredictor extends BasePredictor {
       for (const source of sources)
         found.push(await this.#best({ source, time, k, read, skip: met.get(source) as Set<number> }));
       return found;
+    });
+  }
+
+  protected override async explainEdge(edge: EdgeName, settings: ExplainSettings): Promise<EventExplanation> {
+    if (edge.relation !== undefined) throw noRelation('explain', 'edge.relation', edge.relation);
+    const src = this.#node('head', edge.head, 'src');
+    const dst = this.#node('tail', edge.tail, 'dst');
+    this.refresh();
+    return this.asking(async () => {
+      const time = edge.time === undefined ? this.#now(undefined) : timeNumber(edge.time);
+      const { nodes } = this.run.stream.data;
+      const named = { head: nodes.nameOf(src), tail: nodes.nameOf(dst), time };
+      // Also checks the time.
+      this.scorer.score(src, dst, time);
+      const found = await explainEvent(this.run, this.scorer, { src, dst, time }, settings);
+      return { kind: 'event', ...named, ...found };
     });
   }
 

@@ -5,6 +5,9 @@ import type { Metrics, NodeClassificationModel, OpenedGraphRun } from '../train/
 import { expected, ValueError } from '../util/errors.js';
 import { BasePredictor } from './base-predictor.js';
 import { canCalibrate, LinkCalibration } from './calibration/link-calibration.js';
+import type { LinkExplanation, NodeExplanation } from './explain/explanation.js';
+import { explainLinkByName, explainNodeByName } from './explain/names.js';
+import type { ExplainSettings } from './explain/settings.js';
 import { findName } from './find-name.js';
 import { type EncodedNewNodes, readAndEncode, rowsWithNew } from './new-nodes.js';
 import { bestColumns, predictNodes, withTestSet } from './predict-split.js';
@@ -87,8 +90,8 @@ export class GraphPredictor extends BasePredictor {
 
   override get answers(): readonly Ability[] {
     return this.kind === 'links'
-      ? ['score', 'rank', 'recommend', 'neighbors', 'embed']
-      : ['classify', 'neighbors', 'embed'];
+      ? ['score', 'rank', 'recommend', 'neighbors', 'embed', 'explain']
+      : ['classify', 'neighbors', 'embed', 'explain'];
   }
 
   /** Returns the id of a node; an unknown name is an error with similar ones. */
@@ -220,6 +223,23 @@ export class GraphPredictor extends BasePredictor {
     const ids = Int32Array.from(names, (name) => this.#node('name', name));
     const { rows, width } = await rowsOf(this.run, ids);
     return names.map((_, i) => rows.slice(i * width, (i + 1) * width));
+  }
+
+  protected override explainNode(node: Name, settings: ExplainSettings): Promise<NodeExplanation> {
+    return explainNodeByName(this.run, this.#node('name', node), this.#names, settings);
+  }
+
+  protected override async explainEdge(edge: EdgeName, settings: ExplainSettings): Promise<LinkExplanation> {
+    checkTimeless('explain', 'edges', [edge]);
+    const asked = {
+      src: this.#node('head', edge.head, 'src'),
+      dst: this.#node('tail', edge.tail, 'dst'),
+      relation: this.#relation(edge.relation),
+    };
+    const [score] = await this.scoreList([edge], {});
+    const scale = this.calibrated ? await this.#calibration() : null;
+    const probability = scale === null ? {} : { probability: scale.probability(score, asked.relation) };
+    return explainLinkByName(this.run, asked, { score, ...probability }, this.#names, settings);
   }
 
   /** Fits probabilities at the first request. */

@@ -1,5 +1,6 @@
 /** Trained models opened for use: predictors of every task, and helpers for commands that write predictions. */
 export { encodeNewNodes } from './encode-new-nodes.js';
+export * from './explain/index.js';
 export {
   type EventRecord,
   type EventSource,

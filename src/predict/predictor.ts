@@ -4,12 +4,26 @@
  */
 import type { Metrics } from '../train/index.js';
 import type { TaskKind } from '../train/run/run-record.js';
+import type {
+  EventExplanation,
+  ExplainOptions,
+  LinkExplanation,
+  NodeExplanation,
+} from './explain/explanation.js';
 
 /** A name of a node or a relation; a number stands for its decimal digits. */
 export type Name = string | number;
 
 /** Methods that a predictor may support. */
-export type Ability = 'score' | 'rank' | 'neighbors' | 'classify' | 'embed' | 'recommend' | 'append';
+export type Ability =
+  | 'score'
+  | 'rank'
+  | 'neighbors'
+  | 'classify'
+  | 'embed'
+  | 'recommend'
+  | 'explain'
+  | 'append';
 
 /** An edge, or an event at a time, by names. Graphs whose edges have no relation take none. */
 export interface EdgeName {
@@ -169,6 +183,10 @@ export interface Predictor {
   /** Returns the best tails for a node, among what its relation can point at: items for a user, never users. */
   recommend(name: Name, options?: RecommendOptions): Promise<RankedName[]>;
   recommend(names: readonly Name[], options?: RecommendOptions): Promise<RankedName[][]>;
+  /** Returns the edges and features that the class of a node depends on. */
+  explain(node: Name, options?: ExplainOptions): Promise<NodeExplanation>;
+  /** Returns the known edges, or the past events, that the score of an edge depends on. */
+  explain(edge: EdgeName, options?: ExplainOptions): Promise<LinkExplanation | EventExplanation>;
   /** Appends events to the stream; later answers take them into account. If one is invalid, none is appended. */
   append(events: readonly NamedEvent[], options?: AppendOptions): Promise<AppendResult>;
   /** Releases the model. Further calls have no effect. */
@@ -186,15 +204,22 @@ interface FinalMetrics {
 }
 
 /** A predictor that scores and ranks edges. */
-export type LinkPredictor = Omit<Predictor, 'classify' | 'append' | 'classes' | 'metrics'> & FinalMetrics;
+export type LinkPredictor = Omit<Predictor, 'classify' | 'explain' | 'append' | 'classes' | 'metrics'> & {
+  explain(edge: EdgeName, options?: ExplainOptions): Promise<LinkExplanation>;
+} & FinalMetrics;
 
 /** A predictor that classifies nodes. */
-export type NodePredictor = Omit<Predictor, 'score' | 'rank' | 'recommend' | 'append' | 'metrics'> &
-  FinalMetrics;
+export type NodePredictor = Omit<
+  Predictor,
+  'score' | 'rank' | 'recommend' | 'explain' | 'append' | 'metrics'
+> & {
+  explain(node: Name, options?: ExplainOptions): Promise<NodeExplanation>;
+} & FinalMetrics;
 
 /** A predictor that scores and ranks future events. */
 export type EventStreamPredictor = Omit<
   Predictor,
-  'classify' | 'classes' | 'neighbors' | 'embed' | 'metrics'
-> &
-  FinalMetrics;
+  'classify' | 'classes' | 'neighbors' | 'embed' | 'explain' | 'metrics'
+> & {
+  explain(edge: EdgeName, options?: ExplainOptions): Promise<EventExplanation>;
+} & FinalMetrics;

@@ -37,7 +37,7 @@ describe('links', () => {
 
   it('says what it answers, and what it measured', () => {
     expect(model.kind).toBe('links');
-    expect(model.answers).toEqual(['score', 'rank', 'recommend', 'neighbors', 'embed']);
+    expect(model.answers).toEqual(['score', 'rank', 'recommend', 'neighbors', 'embed', 'explain']);
     expect(model.metrics['test'].mrr).toBeGreaterThan(0.5);
   });
 
@@ -112,7 +112,7 @@ describe('links', () => {
   it('refuses by name what it cannot answer', async () => {
     await expect(openModel(7 as unknown as string)).rejects.toThrow('for path, got 7');
     await expect(model.classify(['0'])).rejects.toThrow(
-      'classify: expected a model that can classify nodes, got one of links. It answers score, rank, recommend, neighbors, embed.',
+      'classify: expected a model that can classify nodes, got one of links. It answers score, rank, recommend, neighbors, embed, explain.',
     );
     await expect(model.append([])).rejects.toThrow('append: expected a model that can append events');
     await expect(model.rank([{ head: '99', relation: '0' }])).rejects.toThrow(
@@ -210,7 +210,7 @@ describe('nodes', () => {
     });
     await run(config);
     const model = await open(config.storage.model_dir as string);
-    expect(model.answers).toEqual(['classify', 'neighbors', 'embed']);
+    expect(model.answers).toEqual(['classify', 'neighbors', 'embed', 'explain']);
     const found = await model.classify(['22', '4']);
     expect(found.map((one) => [one.name, one.class])).toEqual([
       ['22', '1'],
@@ -221,7 +221,7 @@ describe('nodes', () => {
       expect(probabilities[1]).toBe(Math.max(...probabilities));
     }
     expect(await model.classify('22')).toEqual(found[0]);
-    await expect(model.score([])).rejects.toThrow('It answers classify, neighbors, embed.');
+    await expect(model.score([])).rejects.toThrow('It answers classify, neighbors, embed, explain.');
   });
 });
 
@@ -232,7 +232,7 @@ describe('events', () => {
     const file = writeTemporalConfig(`${at}.yaml`, 'tgn', `${at}.csv`, at);
     const { directory } = await temporalRun(file, ['train.epoch=1']);
     const model = await open(directory);
-    expect(model.answers).toEqual(['score', 'rank', 'recommend', 'append']);
+    expect(model.answers).toEqual(['score', 'rank', 'recommend', 'explain', 'append']);
     const [ranked] = await model.rank([{ head: '0' }], { k: 3 });
     expect(ranked).toHaveLength(3);
     const [score] = await model.score([{ head: '0', tail: ranked[0].name }]);

@@ -6,7 +6,7 @@ import { SparseMatrix } from 'skein/graph';
 import { fromTypedArray, matmul, mul, reshape, sum } from 'skein/tensor';
 import { openRun } from 'skein/train';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { explainLink } from '#internal/predict/explain-link.js';
+import { wordContributions } from '#internal/predict/explain/words.js';
 import { scoreEdges } from '#internal/predict/top-nodes.js';
 import { textBags } from '#internal/train/tasks/graph/model/text-bags.js';
 import { learned, run, scratch, tinyConfig } from './tiny.js';
@@ -188,7 +188,7 @@ describe('a run', () => {
     try {
       const names = await opened.dataset.nodeNames();
       const [node, answer, instead] = ['item5', 'kind5', 'kind2'].map((name) => names.idOf(name) as number);
-      const words = await explainLink(opened, { node, relation: 0, answer, instead });
+      const words = await wordContributions(opened, { node, relation: 0, answer, instead });
       const [high, low] = await scoreEdges(opened, {
         src: Int32Array.of(node, node),
         dst: Int32Array.of(answer, instead),

@@ -5,7 +5,7 @@
 import { readGlosses } from '../../data/prepare/glosses.js';
 import type { NameTable } from '../../data/prepare/name-table.js';
 import { definitionOf } from '../../data/wordnet-text.js';
-import { explainLink } from '../../predict/explain-link.js';
+import { wordContributions } from '../../predict/explain/words.js';
 import { nearestNodes, type ScoredNode, topLinks } from '../../predict/top-nodes.js';
 import type { OpenedGraphRun, Output } from '../../train/index.js';
 import type { HeldOut } from './hypernym-ranks.js';
@@ -128,7 +128,7 @@ async function explain(
   { head, tail, top }: Answered,
   output: Output,
 ): Promise<void> {
-  const words = await explainLink(run, { node: head, relation, answer: top[0].id, instead: tail });
+  const words = await wordContributions(run, { node: head, relation, answer: top[0].id, instead: tail });
   if (words === null) return;
   const names = await run.dataset.nodeNames();
   const list = (some: typeof words): string =>

@@ -12,37 +12,50 @@ interface FixedLayer {
   /** Rows that the layer computes: the last ones. */
   readonly numComputed: number;
   /** The position in `edgeIds` of each edge of the block. */
-  readonly places: Int32Array;
+  readonly positions: Int32Array;
 }
 
 export interface SampledLayers {
   /** Nodes of the rows of the first layer. */
   readonly nodeIds: Int32Array;
-  /** Edges of the whole graph that some layer follows, ascending: one factor of a mask each. */
+  /** The row of each target in the result. */
+  readonly targetRows: Int32Array;
+  /**
+   * Edges of the whole graph that some layer follows, ascending: one factor of a mask each. An edge that is followed in both
+   * directions, or in several layers, has one factor.
+   */
   readonly edgeIds: Int32Array;
+  /** The layers that follow each edge, from 1; edges next to a target are followed by all of them. */
+  readonly uses: Int32Array;
   readonly layers: readonly FixedLayer[];
 }
 
-/** Takes the layers out of a sample, which is of no further use. */
+/** Takes the layers out of a sample, which must not be used afterwards. */
 export function takeLayers(sample: DenseSample): SampledLayers {
-  const nodeIds = sample.nodeIds;
+  const { nodeIds, targetRows } = sample;
   sample.performMap();
-  const taken: Omit<FixedLayer, 'places'>[] = [];
+  const taken: Omit<FixedLayer, 'positions'>[] = [];
   for (let left = sample.numLayers; left > 0; left--) {
     const { numRows } = sample;
     const numComputed = numRows - sample.getLayerOffset();
     taken.push({ block: sample.block(), relations: sample.blockRelations(), numRows, numComputed });
     if (left > 1) sample.prepareForNextLayer();
   }
-  const edgeIds = Int32Array.from(
-    new Set(taken.flatMap(({ block }) => [...(block.parentEdgeIds ?? [])])),
-  ).sort();
-  const placeOf = new Map(Array.from(edgeIds, (id, i) => [id, i]));
+  const distinct = new Set<number>();
+  for (const { block } of taken) for (const id of idsOf(block)) distinct.add(id);
+  const edgeIds = Int32Array.from(distinct).sort();
+  const positionOf = new Map(Array.from(edgeIds, (id, i) => [id, i]));
   const layers = taken.map((layer) => ({
     ...layer,
-    places: Int32Array.from(layer.block.parentEdgeIds ?? [], (id) => placeOf.get(id) as number),
+    positions: idsOf(layer.block).map((id) => positionOf.get(id) as number),
   }));
-  return { nodeIds, edgeIds, layers };
+  const uses = new Int32Array(edgeIds.length);
+  for (const { positions } of layers) for (const position of new Set(positions)) uses[position]++;
+  return { nodeIds, targetRows, edgeIds, uses, layers };
+}
+
+function idsOf({ parentEdgeIds }: Block): Int32Array {
+  return parentEdgeIds ?? new Int32Array(0);
 }
 
 /** One run of an encoder over the layers, with a factor for each edge. */
@@ -81,8 +94,8 @@ export class MaskedLayers implements LayerGraph {
   }
 
   block(): MaskedGraph {
-    const { block, places } = this.#layer;
-    this.#masked ??= new MaskedGraph(block, reshape(gatherRows(this.#mask, places), [places.length]));
+    const { block, positions } = this.#layer;
+    this.#masked ??= new MaskedGraph(block, reshape(gatherRows(this.#mask, positions), [positions.length]));
     return this.#masked;
   }
 

@@ -1,40 +1,47 @@
 /**
- * The training edges at the ends of an edge that moved its score most, to first order: the gradient of the score by the row that
- * both edges share, times the step that training takes for the other edge (Pezeshkpour et al., NAACL 2019, without the Hessian).
-
+ * The training facts at the ends of an edge that support its score most, to first order: the inner product of the gradients of
+ * both scores by the rows that both edges share. A step of training that raises the score of such a fact moves the score of the
+ * edge by its product (gradient similarity; Pezeshkpour et al., NAACL 2019, without the Hessian). Rows of relations are not
+ * counted: all facts of a relation share them.
  */
-
+import type { EdgeDecoder } from '../../gnn/index.js';
 import { fromTypedArray, grad, scope, sum, type Tensor } from '../../tensor/index.js';
 import type { LinkPredictionModel, OpenedGraphRun } from '../../train/index.js';
 import { scorePairs } from '../search/score-pairs.js';
 import { type NodeRows, rowsOf } from '../top-nodes.js';
 import { type EdgeIndex, edgeIndexOf } from '../views/edge-index.js';
+import type { WeightedId } from './masked-reasons.js';
 import type { AskedEdge } from './paths.js';
 
-export interface InfluentialFact {
-  readonly edge: number;
-  /** The change of the score that one step of training on the edge makes, for a rate of 1. */
-  readonly weight: number;
-}
-
-/** Edges that are compared: those of a hub are taken at equal distances. */
+/** Facts that are compared: those of a hub are taken at equal distances. */
 const mostFacts = 2000;
 
+/** The rows and the decoder that scores come from. */
+export interface ScoredBy {
+  readonly decoder: EdgeDecoder;
+  readonly rows: (ids: Int32Array) => Promise<NodeRows>;
+}
+
+export function scoredBy(run: OpenedGraphRun): ScoredBy {
+  return { decoder: (run.model as LinkPredictionModel).decoder, rows: (ids) => rowsOf(run, ids) };
+}
+
+/** Returns the facts at the ends of an edge with their weights, the largest first. */
 export async function influentialFacts(
   run: OpenedGraphRun,
   asked: AskedEdge,
-  limit: number,
-): Promise<InfluentialFact[]> {
+  by: ScoredBy = scoredBy(run),
+): Promise<WeightedId[]> {
   const index = await edgeIndexOf(run);
   const facts = factsAt(index, asked);
   if (facts.length === 0) return [];
   const { src, dst, relations } = index.columns;
-  const own = await gradientsOf(run, {
+  const own = await gradientsOf(by, {
     src: Int32Array.of(asked.src),
     dst: Int32Array.of(asked.dst),
     relations: asked.relation === null ? null : Int32Array.of(asked.relation),
   });
-  const others = await gradientsOf(run, {
+  const others = await gradientsOf(by, {
     src: Int32Array.from(facts, (edge) => src[edge]),
     dst: Int32Array.from(facts, (edge) => dst[edge]),
     relations: relations === null ? null : Int32Array.from(facts, (edge) => relations[edge]),
@@ -47,19 +54,15 @@ export async function influentialFacts(
   };
   return facts
     .map((edge, row) => {
-      // The rows that both edges have; an edge of both ends shares two.
-      const shared = [
-        ...(src[edge] === asked.src ? [dot(own.src, others.src, row)] : []),
-        ...(dst[edge] === asked.src ? [dot(own.src, others.dst, row)] : []),
-        ...(src[edge] === asked.dst ? [dot(own.dst, others.src, row)] : []),
-        ...(dst[edge] === asked.dst ? [dot(own.dst, others.dst, row)] : []),
-      ];
-      // An edge of which the model is certain has no more to say.
-      const residual = 1 / (1 + Math.exp(others.scores[row]));
-      return { edge, weight: residual * shared.reduce((sum, value) => sum + value, 0) };
+      // A fact between both ends shares two rows.
+      let weight = 0;
+      if (src[edge] === asked.src) weight += dot(own.src, others.src, row);
+      if (dst[edge] === asked.src) weight += dot(own.src, others.dst, row);
+      if (src[edge] === asked.dst) weight += dot(own.dst, others.src, row);
+      if (dst[edge] === asked.dst) weight += dot(own.dst, others.dst, row);
+      return { id: edge, weight };
     })
-    .sort((a, b) => b.weight - a.weight || a.edge - b.edge)
-    .slice(0, limit);
+    .sort((a, b) => b.weight - a.weight || a.id - b.id);
 }
 
 /** Returns training edges at either end, without the edge itself. */
@@ -81,7 +84,6 @@ function factsAt(index: EdgeIndex, { src, dst, relation }: AskedEdge): number[] 
 }
 
 interface EdgeGradients {
-  readonly scores: Float32Array;
   /** Gradients of each edge's score by the rows of its ends. */
   readonly src: Float32Array;
   readonly dst: Float32Array;
@@ -94,24 +96,21 @@ interface Edges {
   readonly relations: Int32Array | null;
 }
 
-async function gradientsOf(run: OpenedGraphRun, { src, dst, relations }: Edges): Promise<EdgeGradients> {
-  const [heads, tails] = [await rowsOf(run, src), await rowsOf(run, dst)];
-  const { decoder } = run.model as LinkPredictionModel;
+async function gradientsOf(
+  { decoder, rows }: ScoredBy,
+  { src, dst, relations }: Edges,
+): Promise<EdgeGradients> {
+  const [heads, tails] = [await rows(src), await rows(dst)];
   return scope(() => {
     const [from, to] = [tensorOf(heads), tensorOf(tails)];
     const scores = scorePairs(decoder, { src: from, dst: to, relations, rows: to });
     // Each score depends on its own rows alone, so the gradients of their sum are those of each.
     const found = grad(sum(scores), [from, to]);
-    const valuesOf = (tensor: Tensor | null, like: Float32Array): Float32Array =>
+    const valuesOf = (tensor: Tensor | null, { rows: like }: NodeRows): Float32Array =>
       tensor === null
         ? new Float32Array(like.length)
-        : (tensor.contiguous().dataSync().slice() as Float32Array);
-    return {
-      scores: scores.contiguous().dataSync().slice() as Float32Array,
-      src: valuesOf(found[0], heads.rows),
-      dst: valuesOf(found[1], tails.rows),
-      width: heads.width,
-    };
+        : (tensor.contiguous().dataSync() as Float32Array).slice();
+    return { src: valuesOf(found[0], heads), dst: valuesOf(found[1], tails), width: heads.width };
   });
 }
 

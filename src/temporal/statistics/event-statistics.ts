@@ -92,6 +92,7 @@ export class EventStatistics implements CommittedState<EventSlice> {
   readonly isBatchFree = true;
   /** Numbers per pair. */
   readonly width: number;
+  readonly #options: EventStatisticsOptions;
   readonly #clock: Float64Array;
   #numNodes: number;
   #arrays: StatisticsArrays;
@@ -102,6 +103,7 @@ export class EventStatistics implements CommittedState<EventSlice> {
 
   constructor(options: EventStatisticsOptions) {
     checkOptionNames(where, options, { numNodes: true, halfLives: true, timeUnit: true, reverse: true });
+    this.#options = options;
     const { halfLives, timeUnit, reverse = false } = options;
     if (!Array.isArray(halfLives) || halfLives.length !== eventLayout.halfLives)
       throw new ValueError(expected(where, `${eventLayout.halfLives} numbers`, 'halfLives', halfLives));
@@ -114,6 +116,11 @@ export class EventStatistics implements CommittedState<EventSlice> {
 
   get numNodes(): number {
     return this.#numNodes;
+  }
+
+  /** Returns statistics of the same form that have not observed any event. */
+  withoutEvents(): EventStatistics {
+    return new EventStatistics({ ...this.#options, numNodes: this.#numNodes });
   }
 
   get bytes(): number {

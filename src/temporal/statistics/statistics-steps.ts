@@ -93,6 +93,13 @@ export class StatisticsSteps implements ScoringSteps {
     return this.#scoreBatch(batch, false);
   }
 
+  /** Scores one pair by other statistics than those of the stream, and changes nothing. */
+  scoreBy(state: EventStatistics, src: number, dst: number, time: number): number {
+    const steps = new StatisticsSteps({ ...this.#options, state }, { optimizer: null, maxGradNorm: 0 });
+    const pair = { src: Int32Array.of(src), dst: Int32Array.of(dst), times: Float64Array.of(time) };
+    return steps.#rank(pair, 0, () => new Int32Array(0), 'none').positive[0];
+  }
+
   observe(batch: TemporalBatch): void {
     this.state.observe(batch);
   }

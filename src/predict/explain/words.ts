@@ -2,7 +2,7 @@
  * Explains a score by the words of the question's node. Where an encoder adds a TEXT layer to the other rows, a score is a
  * sum over the words of the node, and each term is the contribution of one word.
  */
-import { SparseMatrix } from '../graph/index.js';
+import { SparseMatrix } from '../../graph/index.js';
 import {
   fromTypedArray,
   matmul,
@@ -12,33 +12,35 @@ import {
   type Tensor,
   transpose,
   zeros,
-} from '../tensor/index.js';
-import { LinkPredictionModel, type OpenedGraphRun } from '../train/index.js';
-import { GeneralEncoder } from '../train/tasks/graph/model/encoder.js';
-import { type EncoderLayer, ReductionLayer, TextLayer } from '../train/tasks/graph/model/encoder-layer.js';
-import { gatherText, type TextRows } from '../train/tasks/graph/model/text-bags.js';
-import { rowsOf } from './top-nodes.js';
+} from '../../tensor/index.js';
+import { LinkPredictionModel, type OpenedGraphRun } from '../../train/index.js';
+import { GeneralEncoder } from '../../train/tasks/graph/model/encoder.js';
+import { type EncoderLayer, ReductionLayer, TextLayer } from '../../train/tasks/graph/model/encoder-layer.js';
+import { gatherText, type TextRows } from '../../train/tasks/graph/model/text-bags.js';
+import { rowsOf } from '../top-nodes.js';
 
-/** How much a word of a text column raises the score of an answer above that of another. */
+/** How much a word of a text column adds to the score of an answer, or to its lead over another. */
 export interface WordContribution {
   readonly word: string;
   readonly column: string;
   readonly value: number;
 }
 
-export interface ExplainedLink {
+export interface AnswerByWords {
   /** The node of the question. */
   readonly node: number;
-  readonly relation: number;
-  /** The tail that is explained, and the tail that it is compared with. */
+  /** Null if edges have none. */
+  readonly relation: number | null;
+  /** The tail that is explained. */
   readonly answer: number;
-  readonly instead: number;
+  /** The tail that it is compared with; absent: its score is explained. */
+  readonly instead?: number;
 }
 
 /** Returns the contributions of the node's words, largest first; null if scores are not sums over words. */
-export async function explainLink(
+export async function wordContributions(
   run: OpenedGraphRun,
-  { node, relation, answer, instead }: ExplainedLink,
+  { node, relation, answer, instead }: AnswerByWords,
 ): Promise<WordContribution[] | null> {
   const { model, storage, dataset } = run;
   const layer = addedTextLayer(model);
@@ -49,12 +51,13 @@ export async function explainLink(
   const own = gatherText(storage.text, Int32Array.of(node));
   const { words, columns, rows } = oneWordRows(own);
   if (words.length === 0) return [];
-  const { rows: ends, width } = await rowsOf(run, Int32Array.of(answer, instead));
+  const { rows: ends, width } = await rowsOf(run, Int32Array.of(answer, instead ?? answer));
   const values = noGrad(() =>
     scope(() => {
+      const relationsOf = (x: Tensor): Int32Array | null =>
+        relation === null ? null : new Int32Array(x.shape[0]).fill(relation);
       const queryOf = (x: Tensor): Tensor =>
-        decoder.sides({ src: x, dst: x, relations: new Int32Array(x.shape[0]).fill(relation), rows: x })[0]
-          .query;
+        decoder.sides({ src: x, dst: x, relations: relationsOf(x), rows: x })[0].query;
       // A relation that is added, and not multiplied, is not contributed by a word.
       const queries = sub(queryOf(layer.encode(rows, null)), queryOf(zeros([1, width])));
       const scores = matmul(queries, transpose(fromTypedArray(ends, [2, width])));
@@ -65,7 +68,7 @@ export async function explainLink(
   return Array.from(words, (word, i) => ({
     word: vocabulary.words[word],
     column: vocabulary.columns[columns[i]],
-    value: values[2 * i] - values[2 * i + 1],
+    value: values[2 * i] - (instead === undefined ? 0 : values[2 * i + 1]),
   })).sort((a, b) => b.value - a.value);
 }
 
