@@ -6,6 +6,7 @@ import { register as config } from './config.js';
 import { register as demo } from './demo.js';
 import { register as doctor } from './doctor.js';
 import { register as evaluate } from './eval.js';
+import { register as explain } from './explain.js';
 import { register as exportTables } from './export.js';
 import { register as info } from './info.js';
 import { register as mcp } from './mcp.js';
@@ -36,6 +37,7 @@ export const commands: readonly ((program: Command) => void)[] = [
   evaluate,
   predict,
   query,
+  explain,
   recommend,
   ui,
   compare,
