@@ -4,10 +4,10 @@ import type { ServerState } from './app.js';
 import { list, object } from './body-schemas.js';
 import { checkBody } from './check-body.js';
 import { invalid } from './http-error.js';
-import { bodyOf, mappings, operationOf, type Tensor } from './inference-tensors.js';
+import { bodyOf, mappings, operationOf, type Tensor, type TensorOperation } from './inference-tensors.js';
 import { checkReady, findModel } from './info-routes.js';
 import { answerBody, queryOf, runOperation } from './model-routes.js';
-import { type Operation, type OperationName, operations } from './operations.js';
+import { type Operation, operations } from './operations.js';
 import type { Route, ServerContext } from './routes.js';
 import type { ServedModel } from './served-model.js';
 
@@ -122,7 +122,7 @@ export function inferenceRoutes(state: ServerState): Route[] {
 
 /** Describes the operation that a request without the parameter `operation` gets first. */
 function metadataOf({ name, description: { version, answers } }: ServedModel): z.output<typeof metadata> {
-  const known = (Object.keys(mappings) as OperationName[]).filter((one) => answers.includes(one));
+  const known = (Object.keys(mappings) as TensorOperation[]).filter((one) => answers.includes(one));
   const first = known.find((one) => one === 'score' || one === 'classify') ?? known[0];
   const { inputs, outputs } = mappings[first];
   return {

@@ -37,6 +37,9 @@ interface RankedAnswer {
 }
 
 /** Lists of answers may have different lengths: they follow each other, and `count` has the length of each. */
+/** Operations whose answers are tensors; reasons are not. */
+export type TensorOperation = Exclude<OperationName, 'explain'>;
+
 const rankedTensors = ({ answers }: RankedAnswer): Tensor[] => {
   const all = answers.flat();
   return [
@@ -60,7 +63,7 @@ const rankedTensors = ({ answers }: RankedAnswer): Tensor[] => {
 
 const byName = { rows: 'names', inputs: [column('name')] } as const;
 
-export const mappings: Readonly<Record<OperationName, Mapping>> = {
+export const mappings: Readonly<Record<TensorOperation, Mapping>> = {
   score: {
     rows: 'edges',
     inputs: [column('head'), column('tail'), ...edgeInputs],
@@ -118,8 +121,8 @@ export function operationOf(
   names: readonly string[],
   given: unknown,
   answers: readonly Ability[],
-): OperationName {
-  const known = Object.keys(mappings) as OperationName[];
+): TensorOperation {
+  const known = Object.keys(mappings) as TensorOperation[];
   if (given !== undefined) {
     const found = known.find((name) => name === given);
     if (found !== undefined) return found;
@@ -137,7 +140,7 @@ export function operationOf(
 
 /** Returns the body of the plain route for the inputs of a request. */
 export function bodyOf(
-  operation: OperationName,
+  operation: TensorOperation,
   inputs: readonly Tensor[],
   parameters: Readonly<Record<string, unknown>>,
 ): Record<string, unknown> {

@@ -28,6 +28,7 @@ import {
   time,
   toTime,
 } from './body-schemas.js';
+import { explainOperation } from './explain-operation.js';
 import { HttpError } from './http-error.js';
 import type { ServeLimits } from './limits.js';
 import type { ModelSession } from './served-model.js';
@@ -67,6 +68,7 @@ export function operations(limits: ServeLimits): Operation[] {
     classify(names, limits),
     embed(names),
     recommend(names, k, limits),
+    operation(explainOperation),
   ];
 }
 

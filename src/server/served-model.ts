@@ -51,6 +51,11 @@ export interface ModelSession {
   ): Promise<A[]>;
   /** Makes one call, in turn with those of other requests. */
   whole<A>(ability: Ability, call: (model: Predictor) => Promise<A>): Promise<A>;
+  /**
+   * Makes one long call in slices, between which other requests are answered: each ends when the call asks for its next
+   * turn. A turn is rejected when the request ends.
+   */
+  inTurns<A>(ability: Ability, call: (model: Predictor, turn: () => Promise<void>) => Promise<A>): Promise<A>;
 }
 
 export class ServedModel {
@@ -141,6 +146,18 @@ export class ServedModel {
 
   #session(loaded: Loaded, signal: AbortSignal | undefined): ModelSession {
     const { predictor, number, stream } = loaded;
+    const take = async (ability: Ability, call: () => Promise<unknown>): Promise<unknown> => {
+      const key = `whole ${this.#wholes++}`;
+      const kind = `${ability} whole`;
+      const [answer] = await this.#ask({
+        kind,
+        key,
+        items: [null],
+        signal,
+        call: async () => [await call()],
+      });
+      return answer;
+    };
     return {
       predictor,
       each: async <T, A>(
@@ -160,12 +177,32 @@ export class ServedModel {
       },
       whole: async <A>(ability: Ability, call: (model: Predictor) => Promise<A>): Promise<A> => {
         this.checkAbility(ability);
-        const key = `whole ${this.#wholes++}`;
-        const [answer] = await this.#ask({
-          ...{ kind: `${ability} whole`, key, items: [null], signal },
-          call: async () => [await call(predictor)],
-        });
-        return answer as A;
+        return (await take(ability, () => call(predictor))) as A;
+      },
+      inTurns: async <A>(
+        ability: Ability,
+        call: (model: Predictor, turn: () => Promise<void>) => Promise<A>,
+      ): Promise<A> => {
+        this.checkAbility(ability);
+        let end = (): void => undefined;
+        const turn = (): Promise<void> => {
+          end();
+          return new Promise((resolve, reject) => {
+            take(ability, () => {
+              resolve();
+              return new Promise<void>((done) => {
+                end = done;
+              });
+            }).catch(reject);
+          });
+        };
+        await turn();
+        try {
+          await stream?.settle();
+          return await call(predictor, turn);
+        } finally {
+          end();
+        }
       },
     };
   }

@@ -24,8 +24,8 @@ describe('serve', () => {
   test('answers by name, and a signal ends it in order', async () => {
     const { url, lines, stop } = await serveCommand([links, `people=${nodes}`]);
     expect(lines).toEqual([
-      'links: a model of links, answers score, rank, recommend, neighbors, embed',
-      'people: a model of nodes, answers classify, neighbors, embed',
+      'links: a model of links, answers score, rank, recommend, neighbors, embed, explain',
+      'people: a model of nodes, answers classify, neighbors, embed, explain',
       `Listening on ${url}`,
     ]);
     const answer = await post(`${url}/models/people/classify`, { names: ['p1'] });
@@ -136,6 +136,7 @@ describe('mcp', () => {
       const { tools } = await client.listTools();
       expect(tools.map(({ name }) => name).sort()).toEqual([
         'classify',
+        'explain',
         'neighbors',
         'rank',
         'recommend',

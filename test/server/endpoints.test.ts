@@ -46,6 +46,32 @@ describe('links', () => {
     );
   });
 
+  test('explain answers as the library does, and bounds what it takes', async () => {
+    const model = await openModel(await runOf('links'));
+    const edge = { head: 'p1', relation: 'works in', tail: 'team1' };
+    const wanted = await model.explain(edge, { k: 3 });
+    await model.close();
+    const { status, body } = await server.ask('/explain', { edge, k: 3 });
+    expect(status).toBe(200);
+    expect(body).toEqual(JSON.parse(JSON.stringify(wanted)));
+    // Requests in between are answered before the explanation ends.
+    const [, quick] = await Promise.all([
+      server.ask('/explain', { edge }),
+      server.ask('/rank', { questions: [{ head: 'p1', relation: 'knows' }] }),
+    ]);
+    expect(quick.status).toBe(200);
+    const refused = async (asked: object): Promise<string> => {
+      const answer = await server.ask('/explain', asked);
+      expect([answer.status, answer.body.code]).toEqual([400, 'invalid']);
+      return answer.body.error;
+    };
+    expect(await refused({})).toContain('expected either node or edge, got neither');
+    expect(await refused({ edge, node: 'p1' })).toContain('got both');
+    expect(await refused({ edge, steps: 501 })).toContain('a whole number from 1 to 500');
+    expect(await refused({ edge, turn: 1 })).toContain('one of the keys node, edge');
+    expect(await refused({ node: 'p1' })).toContain('This is a model of links');
+  });
+
   test('names that are not known get suggestions', async () => {
     const { status, body } = await server.ask('/rank', { questions: [{ head: 'team', relation: 'knows' }] });
     expect([status, body.code]).toEqual([400, 'unknown_name']);
@@ -291,7 +317,7 @@ describe('several models', () => {
       ['customers', 'nodes'],
     ]);
     const one = await server.ask('/models/customers');
-    expect(one.body).toMatchObject({ answers: ['classify', 'neighbors', 'embed'], version: 1 });
+    expect(one.body).toMatchObject({ answers: ['classify', 'neighbors', 'embed', 'explain'], version: 1 });
     expect(one.body.metrics.test.accuracy).toBeGreaterThan(0);
     // No path of this machine.
     expect(JSON.stringify(body)).not.toContain('/');

@@ -64,7 +64,7 @@ export function fakeModel({
           await work((names as unknown[]).length);
           return (names as string[]).map((one) => [{ name: one, score: 1 }]) as never;
         },
-        ...{ classify: unused, embed: unused, recommend: unused, append: unused },
+        ...{ classify: unused, embed: unused, recommend: unused, explain: unused, append: unused },
         close: async () => {
           model.closed++;
         },
