@@ -105,6 +105,32 @@ describe.skipIf(!hasChromium)(`page${withoutChromium}`, () => {
     expect(await ui.page.locator('table.answers tr').first().innerText()).toMatch(/odd/);
   });
 
+  it('opens reasons by keyboard: facts and paths, edges and features, past events, with fidelity', async () => {
+    const why = async (name: string): Promise<string> => {
+      const button = ui.page.locator(`button[aria-label="Why ${name}?"]`).first();
+      await button.waitFor();
+      expect(await button.getAttribute('aria-expanded')).toBe('false');
+      await button.focus();
+      await ui.page.keyboard.press('Enter');
+      await ui.page.waitForSelector('.reasons[aria-busy=false]', { timeout: 60_000 });
+      expect(await button.getAttribute('aria-expanded')).toBe('true');
+      const panel = ui.page.locator(`#${await button.getAttribute('aria-controls')}`);
+      return panel.innerText();
+    };
+    await ui.show('#/ask/links?head=person%204&relation=works%20in&known=1');
+    expect(await why('city 4')).toMatch(
+      /person 4 lives in city 4[\s\S]*pairs have the relation[\s\S]*fidelity⁺/,
+    );
+    await ui.page.keyboard.press('Enter');
+    expect(await ui.page.locator('.reasons').count()).toBe(0);
+    await ui.show('#/explore/nodes?node=n3');
+    expect(await why('the class of n3')).toMatch(/n3[\s\S]*Features[\s\S]*fidelity⁻/);
+    await ui.show('#/ask/events?head=u3');
+    await ui.page.waitForSelector('table.answers tr');
+    const first = (await ui.page.locator('table.answers th').first().innerText()).trim();
+    expect(await why(first)).toMatch(/Past events[\s\S]*u3/);
+  });
+
   it('describes the data, of graphs and of streams', async () => {
     await ui.show('#/data/links');
     await ui.page.waitForSelector('.numbers');

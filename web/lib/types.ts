@@ -2,6 +2,14 @@
 import type { NamedMap, NamedNeighborhood } from '../../src/server/runs/graph-view.js';
 import type { RunDetails, RunSummary } from '../../src/server/runs/run-summary.js';
 
+export type {
+  EventExplanation,
+  Explanation,
+  Fidelity,
+  LinkExplanation,
+  NamedEdge,
+  NodeExplanation,
+} from '../../src/predict/explain/explanation.js';
 export type { EventFacts } from '../../src/predict/views/event-facts.js';
 export type { GraphFacts } from '../../src/predict/views/graph-facts.js';
 export type { BufferMemory, BufferRecord, EnteredState } from '../../src/train/run/buffer-record.js';

@@ -7,6 +7,7 @@ import { linkTo, replaceOptions } from '../lib/router.js';
 import type { RankedName } from '../lib/types.js';
 import { Failure } from '../parts/failure.js';
 import { NameInput } from '../parts/name-input.js';
+import { type Explained, ExplainedRow } from '../parts/reasons.js';
 
 type Kind = 'rank' | 'neighbors' | 'classify' | 'recommend';
 
@@ -171,7 +172,7 @@ function Answers({
       {value === null ? null : rows.length === 0 ? (
         <p class="quiet">No answer: every candidate is a known edge. Include known edges to see them.</p>
       ) : (
-        <AnswerTable rows={rows} run={run} isClass={question.kind === 'classify'} />
+        <AnswerTable rows={rows} run={run} question={question} />
       )}
       <Code run={run} path={path} question={question} body={body} />
     </>
@@ -205,36 +206,56 @@ function rowsOf({ answers, classes = [] }: Answer): Row[] {
   }));
 }
 
+/** Returns the answer to explain; null for similar nodes, which are compared directly. */
+function explainedBy({ kind, head, tail, relation }: Question, answer: string): Explained | null {
+  if (kind === 'neighbors') return null;
+  if (kind === 'classify') return { node: head, class: answer };
+  const ends = head === '' ? { head: answer, tail } : { head, tail: answer };
+  return { edge: { ...ends, ...(relation === '' ? {} : { relation }) } };
+}
+
 function AnswerTable({
   rows,
   run,
-  isClass,
+  question,
 }: {
   readonly rows: readonly Row[];
   readonly run: string;
-  readonly isClass: boolean;
+  readonly question: Question;
 }) {
+  const isClass = question.kind === 'classify';
   const scores = rows.map(({ score }) => score);
   const [low, high] = [Math.min(0, ...scores), Math.max(...scores)];
   return (
     <table class="answers" aria-live="polite">
       <tbody>
-        {rows.map(({ name, score, probability, known }, i) => (
-          <tr key={name}>
-            <td class="number quiet">{i + 1}</td>
-            <th scope="row">
-              {isClass ? name : <a href={linkTo('explore', run, { node: name })}>{name}</a>}
-            </th>
-            <td class="bar-cell" aria-hidden="true">
-              <span style={{ width: `${Math.max(1, (100 * (score - low)) / (high - low || 1))}%` }} />
-            </td>
-            <td class="number">
-              {score.toFixed(4)}
-              {probability === null || isClass ? null : <small>{(100 * probability).toFixed(1)} %</small>}
-              {known ? <small>known</small> : null}
-            </td>
-          </tr>
-        ))}
+        {rows.map(({ name, score, probability, known }, i) => {
+          const explained = explainedBy(question, name);
+          const cells = (
+            <>
+              <td class="number quiet">{i + 1}</td>
+              <th scope="row">
+                {isClass ? name : <a href={linkTo('explore', run, { node: name })}>{name}</a>}
+              </th>
+              <td class="bar-cell" aria-hidden="true">
+                <span style={{ width: `${Math.max(1, (100 * (score - low)) / (high - low || 1))}%` }} />
+              </td>
+              <td class="number">
+                {score.toFixed(4)}
+                {probability === null || isClass ? null : <small>{(100 * probability).toFixed(1)} %</small>}
+                {known ? <small>known</small> : null}
+              </td>
+            </>
+          );
+          const key = JSON.stringify([explained, name]);
+          return explained === null ? (
+            <tr key={key}>{cells}</tr>
+          ) : (
+            <ExplainedRow {...{ run, explained }} of={name} columns={4} key={key}>
+              {cells}
+            </ExplainedRow>
+          );
+        })}
       </tbody>
     </table>
   );

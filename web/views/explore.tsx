@@ -11,6 +11,7 @@ import { ClassVerdict } from '../parts/class-verdict.js';
 import { Empty, Failure } from '../parts/failure.js';
 import { type DrawnEdge, type DrawnNode, GraphDrawing } from '../parts/graph-drawing.js';
 import { NameInput } from '../parts/name-input.js';
+import { ExplainedRow, Why } from '../parts/reasons.js';
 import { SaveButtons } from '../parts/save-buttons.js';
 
 export function ExploreView({ route, list }: ViewProps) {
@@ -113,7 +114,12 @@ function Around({ run, node, hops }: AroundProps) {
             known={graph}
           />
         ) : null}
-        {run.task === 'NODE_CLASSIFICATION' ? <ClassVerdict run={run.name} node={node} /> : null}
+        {run.task === 'NODE_CLASSIFICATION' ? (
+          <>
+            <ClassVerdict run={run.name} node={node} />
+            <Why run={run.name} of={`the class of ${node}`} explained={{ node }} />
+          </>
+        ) : null}
         <Edges graph={graph} run={run.name} />
       </aside>
     </div>
@@ -231,7 +237,14 @@ function Predictions({ run, node, relations, asked, predicted, error, known, onR
         <table>
           <tbody>
             {predicted.map(({ name, score, probability, known: isKnown }) => (
-              <tr key={name}>
+              <ExplainedRow
+                key={`${asked} ${name}`}
+                {...{ run, columns: 3 }}
+                of={name}
+                explained={{
+                  edge: { head: node, tail: name, ...(asked === null ? {} : { relation: asked }) },
+                }}
+              >
                 <th scope="row">
                   <a href={linkTo('explore', run, { node: name })}>{name}</a>
                 </th>
@@ -245,7 +258,7 @@ function Predictions({ run, node, relations, asked, predicted, error, known, onR
                     <span class="quiet">not known</span>
                   )}
                 </td>
-              </tr>
+              </ExplainedRow>
             ))}
           </tbody>
         </table>
