@@ -162,6 +162,20 @@ const moreReferrals: [string, string][] = ${JSON.stringify(referrals)};
     files: facts,
     commands: preparedFacts,
   },
+  'docs/explanations.md': {
+    files: { ...facts, ...customerFiles, ...eventFiles },
+    commands: [
+      ...trainedRuns,
+      'skein config events.csv > events.yaml',
+      'skein train events.yaml --storage.model_dir=runs/events --train.epoch=1',
+    ],
+    prelude: `
+const customers = ${JSON.stringify(customers.map(({ spend, plan, ...row }) => ({ ...row, segment: row.segment || null })))};
+const referrals: [string, string][] = ${JSON.stringify(referrals)};
+const facts: [string, string, string][] = ${JSON.stringify(factRows)};
+const messages: [string, string, number][] = ${JSON.stringify(events.map(([a, b, t]) => [a === 'u0' ? 'ana' : a, b, t]))};
+`,
+  },
   'docs/guides/larger-than-memory.md': { files: facts, commands: preparedFacts },
   'docs/guides/workers.md': { files: facts, commands: preparedFacts },
   'docs/distributed.md': {
