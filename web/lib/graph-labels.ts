@@ -9,7 +9,7 @@ export function textPlace(x: number, width: number) {
 /** Pixels of a letter and of a line. */
 const [letter, line] = [6.4, 14];
 
-/** Returns the nodes whose names are shown: those of others would cover them. The chosen node's is always shown. */
+/** Returns the nodes whose names are shown: others would cover a name or a node. The chosen node's is always shown. */
 export function labelsThatFit(
   nodes: readonly { readonly name: string; readonly distance: number }[],
   places: readonly (readonly [number, number])[],
@@ -26,7 +26,11 @@ export function labelsThatFit(
       ([otherLeft, otherRight, otherY]) =>
         right < otherLeft || left > otherRight || Math.abs(y - otherY) >= line,
     );
-    if (isFree) shown.set(i, [left, right, y]);
+    const coversNode = places.some(
+      ([nodeX, nodeY], other) =>
+        other !== i && nodeX > left - 6 && nodeX < right + 6 && Math.abs(nodeY - y) < 9,
+    );
+    if (isFree && (!coversNode || nodes[i].name === chosen)) shown.set(i, [left, right, y]);
   }
   return new Set(shown.keys());
 }
