@@ -272,10 +272,11 @@ function Predictions({ run, node, relations, asked, predicted, error, known, onR
   );
 }
 
-/** Says whether an answer is right: a held-out edge is one that the model has never seen. */
+/** States whether an answer is right. The split of an edge that is not drawn is unknown: the model may have learned it. */
 function Verdict({ split }: { readonly split: string | null }) {
+  if (split === null) return <span class="quiet">in the data</span>;
   if (split === 'train') return <span class="quiet">learned from the data</span>;
-  return <span class="right">right{split === null ? '' : `, held out for ${split}`}</span>;
+  return <span class="right">right, held out for {split}</span>;
 }
 
 function splitOf({ nodes, edges }: NamedNeighborhood, tail: string, relation: string | null): string | null {

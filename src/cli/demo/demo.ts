@@ -92,7 +92,7 @@ export async function demo(options: DemoOptions): Promise<void> {
   output.text(`\nThe demo took ${output.elapsed()}.`);
   const { accounts, members, found, suspects } = report;
   const facts = { directory, accounts, members, found, precision: found.model / members };
-  await showPage(directory, suspects[0].id, options, output);
+  await showPage(run, suspects[0].id, options, output);
   output.event('done', facts);
 }
 
@@ -166,14 +166,9 @@ function explain({ accounts, members, found, suspects }: RingReport, output: Out
 }
 
 /** Shows the page until Ctrl+C; away from a terminal it prints how to show it. */
-async function showPage(
-  directory: string,
-  suspect: string,
-  options: DemoOptions,
-  output: Output,
-): Promise<void> {
+async function showPage(run: string, suspect: string, options: DemoOptions, output: Output): Promise<void> {
   if (process.stdout.isTTY !== true) {
-    output.text(`Show the map and ask questions: ${invocation()} ui ${directory}`);
+    output.text(`Show the map and ask questions: ${invocation()} ui ${run}`);
     return;
   }
   let stop = (): void => {};
@@ -186,7 +181,7 @@ async function showPage(
   };
   await untilStopSignal(stopsInOrder, async () => {
     const port = await freePort(options.port);
-    const { server, runs } = await openPage([directory], { port, output });
+    const { server, runs } = await openPage([run], { port, output });
     const [{ name }] = runs.list();
     const view = (path: string): string => `${server.pageLink()}#/${path}`;
     const map = view(`map/${name}?method=umap&colour=class`);
