@@ -27,6 +27,7 @@ describe('serve', () => {
       'links: a model of links, answers score, rank, recommend, neighbors, embed, explain',
       'people: a model of nodes, answers classify, neighbors, embed, explain',
       `Listening on ${url}`,
+      `Page: ${url}/`,
     ]);
     const answer = await post(`${url}/models/people/classify`, { names: ['p1'] });
     expect(answer.status).toBe(200);
