@@ -24,7 +24,7 @@ function markdownFiles(folder: string): string[] {
 
 /** Commands that install, build or start other programs; they are not the page's subject. */
 const foreign =
-  /^(npm|npx(?! skein)|pnpm|yarn|bun|git|cd|mkdir|sudo|apt-get|module|mpirun|srun|curl|docker|export|make|node|kill|sbatch)\b/;
+  /^(npm|npx(?! skein)|pnpm|yarn|bun|git|cd|mkdir|sudo|apt-get|module|mpirun|srun|ssh|curl|docker|export|make|node|kill|sbatch)\b/;
 
 export const setupOf = (page: string): Setup => setups[page] ?? {};
 
