@@ -18,6 +18,7 @@ import type { BodyBudget } from './read-json.js';
 import { addRoutes, type ServerContext, type ServerEnv } from './routes.js';
 import type { CatalogRun } from './runs/run-catalog.js';
 import { runRoutes } from './runs/run-routes.js';
+import type { RunReader } from './runs/run-summary.js';
 import type { ServedModel } from './served-model.js';
 import type { ServerMetrics } from './server-metrics.js';
 
@@ -31,6 +32,7 @@ export interface ServerState {
   model(context: ServerContext): Promise<ServedModel>;
   /** The runs that the page shows. */
   readonly runs: RunList;
+  readonly reader: RunReader;
   readonly limits: ServeLimits;
   readonly metrics: ServerMetrics;
   readonly budget: BodyBudget;

@@ -18,6 +18,7 @@ import { BodyBudget } from './read-json.js';
 import type { QueueOptions } from './request-queue.js';
 import { LazyModels } from './runs/lazy-models.js';
 import type { CatalogRun } from './runs/run-catalog.js';
+import { RunReader } from './runs/run-summary.js';
 import { checkServeOptions, type ServeOptions } from './serve-options.js';
 import { type ModelSource, ServedModel } from './served-model.js';
 import { ServerMetrics } from './server-metrics.js';
@@ -39,7 +40,8 @@ export async function serve(options: ServeOptions): Promise<RunningServer> {
   );
   const stopping = new AbortController();
   const lazy = options.openRun === undefined ? null : lazyModels(runs, options.openRun, metrics, onError);
-  const shared = { models, limits, metrics, runs, version: options.version ?? '' };
+  const reader = new RunReader();
+  const shared = { models, limits, metrics, runs, reader, version: options.version ?? '' };
   const state = newState(shared, lazy, stopping.signal);
   const hosts: string[] = [];
   const sessions = token === null ? undefined : new Sessions(basePath);
@@ -74,6 +76,8 @@ export async function serve(options: ServeOptions): Promise<RunningServer> {
     await runAll([() => drain(server, 0), closeModels]).catch(onError);
     throw error;
   }
+  // Long records take a second to parse, about as long as it takes to open the page.
+  reader.prepare(runs.list(), stopping.signal).catch(onError);
   const stopReloads = watchModels(models, reloadEvery, options, metrics);
   const close = async (): Promise<void> => {
     state.isStopping = true;
@@ -95,7 +99,7 @@ export async function serve(options: ServeOptions): Promise<RunningServer> {
 
 /** Makes the state of a server whose models are still to be opened. */
 function newState(
-  shared: Pick<ServerState, 'models' | 'limits' | 'metrics' | 'runs' | 'version'>,
+  shared: Pick<ServerState, 'models' | 'limits' | 'metrics' | 'runs' | 'reader' | 'version'>,
   lazy: LazyModels | null,
   stopping: AbortSignal,
 ): ServerState {

@@ -105,6 +105,7 @@ describe.skipIf(!hasChromium)(`names that contain markup${withoutChromium}`, () 
     expect(explored).toContain('knows');
     const asked = await checkView(`#/ask/${linkRun()}?${node}&known=1`, 'table.answers tr');
     expect(asked).not.toContain('Did you mean');
+    if (name !== image) return;
     await checkView(`#/ask/nodes?${node}`, 'table.answers tr');
     await checkView(`#/explore/events?${node}`, '.graph svg .node, [role=alert]');
   });

@@ -7,7 +7,7 @@ import type { Route, ServerContext } from '../routes.js';
 import { graphView } from './graph-view.js';
 import { liveRun } from './live-run.js';
 import type { CatalogRun } from './run-catalog.js';
-import { RunReader, readLog } from './run-summary.js';
+import { readLog } from './run-summary.js';
 
 const anything = z.looseObject({});
 
@@ -53,7 +53,7 @@ function pageRoute(given: Omit<Route, 'method' | 'tag' | 'answer'> & Partial<Rou
 
 /** Routes that read the files of a run. */
 function recordRoutes(state: ServerState): Route[] {
-  const reader = new RunReader();
+  const { reader } = state;
   return [
     pageRoute({
       ...{ path: '/runs', summary: 'The runs, with their state and best results' },

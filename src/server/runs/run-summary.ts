@@ -1,7 +1,7 @@
 /** The state, results and curves of a run, read from its directory, in which a process may be training. */
 import { closeSync, existsSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout } from 'node:timers/promises';
+import { setImmediate, setTimeout } from 'node:timers/promises';
 import { lockOwner } from '../../storage/process-lock.js';
 import { describeRun, type RunDescription } from '../../train/describe-run.js';
 import { bufferFile, readBufferFile } from '../../train/run/buffer-file.js';
@@ -69,6 +69,15 @@ export class RunReader {
   readonly #courses = new RunCourses();
   /** Finished runs by path, with the files at that time. */
   readonly #described = new Map<string, { readonly files: string; readonly value: Described }>();
+
+  /** Reads runs before a page asks for them, one after the other, so that requests are answered in between. */
+  async prepare(runs: readonly CatalogRun[], signal: AbortSignal): Promise<void> {
+    for (const run of runs) {
+      await setImmediate();
+      if (signal.aborted) return;
+      await this.summary(run);
+    }
+  }
 
   async summary(run: CatalogRun): Promise<RunSummary> {
     return (await this.#read(run)).summary;
