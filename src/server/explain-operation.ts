@@ -9,7 +9,7 @@ import { HttpError } from './http-error.js';
 import type { ModelSession } from './served-model.js';
 
 /** The most of everything that an explanation may ask for. */
-const most = { k: 100, steps: 500, length: 3, events: 200, maxEdges: 50_000 };
+const most = { k: 100, steps: 500, length: 3, events: 100, maxEdges: 50_000 };
 
 function upTo(limit: number) {
   const error = `a whole number from 1 to ${limit.toLocaleString('en')}`;

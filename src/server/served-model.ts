@@ -2,6 +2,7 @@
  * A run that is served: its predictor, the requests that wait for it, and its replacement when the run has a newer model. A
  * request keeps the predictor that it began with; a replaced one is closed after its last request.
  */
+import { setImmediate, setTimeout } from 'node:timers/promises';
 import type { Ability, Predictor } from '../predict/index.js';
 import { runAll } from '../util/run-all.js';
 import { HttpError } from './http-error.js';
@@ -29,6 +30,9 @@ export interface ServedModelOptions extends QueueOptions {
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 
+/** Milliseconds that a closing model waits for its requests. */
+const longestUse = 5000;
+
 /** The most looks between two attempts to open a newer model. */
 const mostPause = 64;
 
@@ -53,7 +57,7 @@ export interface ModelSession {
   whole<A>(ability: Ability, call: (model: Predictor) => Promise<A>): Promise<A>;
   /**
    * Makes one long call in slices, between which other requests are answered: each ends when the call asks for its next
-   * turn. A turn is rejected when the request ends.
+   * turn. A turn is rejected when the request ends. Long calls of one model run one after the other.
    */
   inTurns<A>(ability: Ability, call: (model: Predictor, turn: () => Promise<void>) => Promise<A>): Promise<A>;
 }
@@ -62,6 +66,9 @@ export class ServedModel {
   readonly name: string;
   readonly #source: ModelSource;
   readonly #queue: RequestQueue;
+  readonly #onCall: QueueOptions['onCall'];
+  /** Resolves at the end of the last long call. */
+  #longCall: Promise<void> = Promise.resolve();
   #loaded: Loaded;
   /** The files of the loaded model, and of the last look. */
   #ownFiles: string;
@@ -75,6 +82,8 @@ export class ServedModel {
   readonly #closing = new Set<Promise<void>>();
   #reloading: Promise<boolean> | null = null;
   #isClosed = false;
+  /** Told that no request uses the model any more. */
+  #onUnused: (() => void) | null = null;
 
   private constructor(source: ModelSource, opened: OpenedModel, files: string, options: ServedModelOptions) {
     const { onError = () => {}, ...queue } = options;
@@ -82,6 +91,7 @@ export class ServedModel {
     this.#source = source;
     this.#onError = onError;
     this.#queue = new RequestQueue(queue);
+    this.#onCall = queue.onCall;
     this.#loaded = newLoaded(opened, 1);
     this.#ownFiles = files;
     this.#seenFiles = files;
@@ -140,6 +150,7 @@ export class ServedModel {
       return await work(this.#session(loaded, signal));
     } finally {
       loaded.users--;
+      if (loaded.users === 0) this.#onUnused?.();
       this.#closeUnused(loaded);
     }
   }
@@ -184,27 +195,41 @@ export class ServedModel {
         call: (model: Predictor, turn: () => Promise<void>) => Promise<A>,
       ): Promise<A> => {
         this.checkAbility(ability);
-        let end = (): void => undefined;
-        const turn = (): Promise<void> => {
-          end();
-          return new Promise((resolve, reject) => {
-            take(ability, () => {
-              resolve();
-              return new Promise<void>((done) => {
-                end = done;
-              });
-            }).catch(reject);
-          });
-        };
-        await turn();
-        try {
+        return this.#oneByOne(async () => {
+          signal?.throwIfAborted();
           await stream?.settle();
-          return await call(predictor, turn);
-        } finally {
-          end();
-        }
+          const started = performance.now();
+          const turn = async (): Promise<void> => {
+            await setImmediate();
+            signal?.throwIfAborted();
+          };
+          try {
+            return await call(predictor, turn);
+          } finally {
+            const seconds = (performance.now() - started) / 1000;
+            this.#onCall?.({ kind: ability, items: 1, requests: 1, seconds });
+          }
+        });
       },
     };
+  }
+
+  /**
+   * Runs long calls one after the other. They do not take a place in the queue: a long question about a stream keeps its state,
+   * a change of the state waits for the question, and requests of the queue may wait for the change.
+   */
+  async #oneByOne<A>(work: () => Promise<A>): Promise<A> {
+    const previous = this.#longCall;
+    let end = (): void => undefined;
+    this.#longCall = new Promise((resolve) => {
+      end = resolve;
+    });
+    await previous;
+    try {
+      return await work();
+    } finally {
+      end();
+    }
   }
 
   async #ask(work: Parameters<RequestQueue['ask']>[0]): Promise<unknown[]> {
@@ -267,11 +292,21 @@ export class ServedModel {
     this.#isClosed = true;
     // The caller of `reloadIfChanged` gets the error.
     await this.#reloading?.catch(() => {});
+    await this.#unused();
     await runAll([
       () => Promise.all(this.#closing),
       async () => this.stream?.close(),
       () => this.predictor.close(),
     ]);
+  }
+
+  /** Waits for requests that use the model, which end at their next turn when their clients are gone, but not for ever. */
+  async #unused(): Promise<void> {
+    if (this.#loaded.users === 0) return;
+    const isUnused = new Promise<void>((resolve) => {
+      this.#onUnused = resolve;
+    });
+    await Promise.race([isUnused, setTimeout(longestUse, undefined, { ref: false })]);
   }
 }
 

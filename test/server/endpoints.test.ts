@@ -174,6 +174,25 @@ describe('nodes', () => {
   });
 });
 
+describe('a long question about events', () => {
+  test('an explanation, new events and other questions do not wait for each other for ever', async () => {
+    const server = await startKind('events');
+    const time = lastTime + 10;
+    const edge = { head: 'u1', tail: 'i0', time };
+    const asked = Array.from({ length: 3 }, () => server.ask('/explain', { edge, events: 100 }));
+    const appended = Array.from({ length: 3 }, (_, i) =>
+      server.ask('/events', { events: [{ head: 'u1', tail: 'i1', time: time + i }] }),
+    );
+    const others = [
+      server.ask('/score', { edges: [{ head: 'u1', tail: 'i0' }] }),
+      server.ask('/recommend', { names: ['u1'], k: 2 }),
+      server.ask('/rank', { questions: [{ head: 'u1' }], k: 2 }),
+    ];
+    const answers = await Promise.all([...asked, ...appended, ...others]);
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+  });
+});
+
 describe('events in memory', () => {
   let server: TestServer;
   beforeAll(async () => {
