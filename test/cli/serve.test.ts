@@ -23,14 +23,14 @@ afterAll(endServed);
 describe('serve', () => {
   test('answers by name, and a signal ends it in order', async () => {
     const { url, lines, stop } = await serveCommand([links, `people=${nodes}`]);
-    expect(lines).toEqual([
+    expect(lines.slice(0, 3)).toEqual([
       'links: a model of links, answers score, rank, recommend, neighbors, embed, explain',
       'people: a model of nodes, answers classify, neighbors, embed, explain',
       `Listening on ${url}`,
-      `Page: ${url}/`,
     ]);
     const answer = await post(`${url}/models/people/classify`, { names: ['p1'] });
     expect(answer.status).toBe(200);
+    expect(lines).toContain(`Page: ${url}/`);
     expect(await stop('SIGTERM')).toBe(0);
     expect(lines.at(-1)).toMatch(/^Stopping: /);
   });
