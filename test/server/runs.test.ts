@@ -2,7 +2,9 @@
 import { appendFileSync, cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fitLinks, fitNodes } from 'skein/predict';
+import { openRun } from 'skein/train';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { embeddingMap } from '#internal/predict/views/embedding-map.js';
 import { modelSource, type RunningServer, serve } from '#internal/server/index.js';
 import { RunCatalog } from '#internal/server/runs/run-catalog.js';
 import { BufferFile, readBufferFile } from '#internal/train/run/buffer-file.js';
@@ -106,6 +108,18 @@ it('groups the nodes of a map by relation and by the tail of a relation with few
     expect(group[i]).toBe(Number(name.split(' ')[1]) % 5);
   expect(groupings.map(({ by }: { by: string }) => by)).toEqual(['relation', 'tail']);
   expect((await get('nodes/map')).groupings[0]).toMatchObject({ by: 'class', names: ['a', 'b'] });
+});
+
+it('makes a map once for each way to lay it out', async () => {
+  const run = await openRun(join(folder, 'links', 'run'), { over: 'graph' });
+  try {
+    const map = await embeddingMap(run, { method: 'umap', limit: 100 });
+    expect(await embeddingMap(run, { method: 'umap', limit: 100 })).toBe(map);
+    expect(await embeddingMap(run, { method: 'pca', limit: 100 })).not.toBe(map);
+    expect((await embeddingMap(run, { method: 'umap', limit: 50 })).ids).toHaveLength(50);
+  } finally {
+    await run.close();
+  }
 });
 
 it('has the class of a node and its split', async () => {

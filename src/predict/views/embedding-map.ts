@@ -41,7 +41,25 @@ export interface MapGroups extends Omit<NodeGroups, 'groupOf'> {
 /** Nodes that a layout by neighbours takes within seconds. */
 const mostUmapNodes = 20_000;
 
+/** Maps by run and options: a layout by neighbours takes seconds, and pages ask for the same one again. */
+const made = new WeakMap<OpenedGraphRun, Map<string, EmbeddingMap>>();
+const mostKept = 4;
+
+/** Returns the map of a run; one that has been made before is kept. */
 export async function embeddingMap(run: OpenedGraphRun, options: EmbeddingMapOptions): Promise<EmbeddingMap> {
+  const kept = made.get(run) ?? new Map<string, EmbeddingMap>();
+  made.set(run, kept);
+  const key = `${options.method} ${options.limit}`;
+  const known = kept.get(key);
+  if (known !== undefined) return known;
+  const map = await makeMap(run, options);
+  kept.set(key, map);
+  const [oldest] = kept.keys();
+  if (kept.size > mostKept && oldest !== undefined) kept.delete(oldest);
+  return map;
+}
+
+async function makeMap(run: OpenedGraphRun, options: EmbeddingMapOptions): Promise<EmbeddingMap> {
   const { method, limit, onProgress, signal } = options;
   const { num_nodes: total } = run.dataset.stats;
   const count = Math.min(total, method === 'umap' ? Math.min(limit, mostUmapNodes) : limit);
