@@ -42,3 +42,15 @@ it('waits for a file that does not exist yet', async () => {
   expect(await take(lines, 1)).toEqual(['here']);
   ending.abort();
 });
+
+it('restarts with a file that was removed and written again under the same number', async () => {
+  const path = join(folder, 'again.jsonl');
+  const ending = new AbortController();
+  writeFileSync(path, 'one\ntwo\n');
+  const lines = followLines(path, { signal: ending.signal, every: 5 });
+  expect(await take(lines, 2)).toEqual(['one', 'two']);
+  rmSync(path);
+  writeFileSync(path, 'first\nsecond\nthird\n');
+  expect(await take(lines, 4)).toEqual(['(restart)', 'first', 'second', 'third']);
+  ending.abort();
+});

@@ -1,6 +1,7 @@
 /** Follows a text file that grows: its complete lines, then new ones as they are written. */
-import { open, stat } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
+import { type FileMark, isSameFile, markOf } from './file-mark.js';
 
 /** New lines, or that the file was replaced and starts again. */
 export type FollowedLines =
@@ -27,17 +28,16 @@ export async function* followLines(
 ): AsyncGenerator<FollowedLines> {
   let position = from;
   let rest: Uint8Array = new Uint8Array(0);
-  let identity: string | null = null;
+  let mark: FileMark | null = null;
   while (!signal.aborted) {
-    const found = await stat(path).catch(() => null);
-    const now = found === null ? null : `${found.dev} ${found.ino}`;
-    const isOther = identity !== null && now !== identity;
+    const found = lookAt(path, mark);
+    const isOther = mark !== null && found !== null && !isSameFile(mark, found);
     if (found !== null && (isOther || found.size < position)) {
       position = 0;
       rest = new Uint8Array(0);
       yield { kind: 'restart' };
     }
-    if (now !== null) identity = now;
+    if (found !== null) mark = found;
     while (found !== null && position < found.size && !signal.aborted) {
       // A file that has just been removed has nothing to read; the next look finds its successor.
       const bytes = await readAt(path, position, Math.min(chunk, found.size - position)).catch(() => null);
@@ -50,6 +50,15 @@ export async function* followLines(
       if (lines.length > 0) yield { kind: 'lines', lines };
     }
     await setTimeout(every, undefined, { signal }).catch(() => {});
+  }
+}
+
+/** Returns null for a file that cannot be read. */
+function lookAt(path: string, before: FileMark | null): FileMark | null {
+  try {
+    return markOf(path, before);
+  } catch {
+    return null;
   }
 }
 

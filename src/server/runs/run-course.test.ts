@@ -60,3 +60,12 @@ it('reads lines that are longer than what is read at once', () => {
   course.refresh();
   expect(course.curves.epochs).toHaveLength(2);
 });
+
+it('begins again with a file that was removed and written again under the same number', () => {
+  const courses = new RunCourses();
+  writeFileSync(path, epoch(1, 0.5) + epoch(2, 0.4));
+  expect(courses.of(path).curves.epochs).toHaveLength(2);
+  rmSync(path);
+  writeFileSync(path, epoch(1, 0.9) + epoch(2, 0.8) + epoch(3, 0.7));
+  expect(courses.of(path).curves.epochs.map(({ loss }) => loss)).toEqual([0.9, 0.8, 0.7]);
+});

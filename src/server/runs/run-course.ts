@@ -2,9 +2,10 @@
  * The records of a run as a page needs them, kept between requests: of a file that has grown only the new lines are parsed, because
  * a page asks twice a second about a run that is being trained.
  */
-import { closeSync, openSync, readSync, type Stats, statSync } from 'node:fs';
+import { closeSync, openSync, readSync } from 'node:fs';
 import type { MetricsRecord } from '../../train/run/metrics-file.js';
 import { CurveCollector, type RunCurves } from '../../train/run/run-curves.js';
+import { type FileMark, isSameFile, markOf } from './file-mark.js';
 
 const chunk = 1024 * 1024;
 
@@ -13,7 +14,7 @@ export class RunCourse {
   #curves = new CurveCollector();
   #records: MetricsRecord[] = [];
   #started: string | null = null;
-  #identity = '';
+  #mark: FileMark | null = null;
   #position = 0;
 
   /** @param path metrics.jsonl of the run */
@@ -47,11 +48,12 @@ export class RunCourse {
 
   /** Reads what has been written since the last call. A file that was replaced or cut is read from its beginning. */
   refresh(): void {
-    const found = statSync(this.#path, { throwIfNoEntry: false });
-    const identity = found === undefined ? '' : identityOf(found);
-    if (identity !== this.#identity || (found?.size ?? 0) < this.#position) this.#forget();
-    this.#identity = identity;
-    if (found !== undefined && found.size > this.#position) this.#read(found.size);
+    const before = this.#mark;
+    const found = markOf(this.#path, before);
+    const isKept = found !== null && before !== null && isSameFile(before, found);
+    if (!isKept || found.size < this.#position) this.#forget();
+    this.#mark = found;
+    if (found !== null && found.size > this.#position) this.#read(found.size);
   }
 
   #forget(): void {
@@ -92,8 +94,6 @@ export class RunCourse {
     }
   }
 }
-
-const identityOf = ({ dev, ino }: Stats): string => `${dev} ${ino}`;
 
 /** Returns null for a line that is not a record. */
 function parse(line: string): MetricsRecord | null {
