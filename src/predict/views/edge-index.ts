@@ -1,5 +1,6 @@
 /** The edges of a run by node, in both directions and with their split: what is drawn around a node. */
 import type { OpenedGraphRun } from '../../train/index.js';
+import { oncePerRun } from './once-per-run.js';
 
 export type EdgeSplit = 'train' | 'validation' | 'test';
 
@@ -53,18 +54,8 @@ export class EdgeIndex {
   }
 }
 
-const indexes = new WeakMap<OpenedGraphRun, Promise<EdgeIndex>>();
-
 /** Returns the index of all splits of a run's dataset; built once, because it reads every edge. */
-export function edgeIndexOf(run: OpenedGraphRun): Promise<EdgeIndex> {
-  const known = indexes.get(run);
-  if (known !== undefined) return known;
-  const index = build(run);
-  indexes.set(run, index);
-  // A file that could not be read is read again by the next call.
-  index.catch(() => indexes.delete(run));
-  return index;
-}
+export const edgeIndexOf: (run: OpenedGraphRun) => Promise<EdgeIndex> = oncePerRun(build);
 
 async function build({ dataset }: OpenedGraphRun): Promise<EdgeIndex> {
   const width = dataset.numColumns;

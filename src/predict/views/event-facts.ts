@@ -1,5 +1,6 @@
 /** Describes the events of a stream: sizes, rate over time, repeats, degrees. */
 import { type DegreeCurve, degreeCurve } from './graph-facts.js';
+import { countNodes, countRepeats, sortedAtNodes } from './sorted-at-nodes.js';
 
 export interface EventFacts {
   readonly nodes: number;
@@ -25,31 +26,42 @@ interface EventColumns {
   readonly time: Float64Array;
 }
 
-export function eventFacts(
-  { src, dst, time }: EventColumns,
-  nodes: { readonly size: number; nameOf(id: number): string },
-): EventFacts {
+interface Names {
+  readonly size: number;
+  nameOf(id: number): string;
+}
+
+const known = new WeakMap<EventColumns, EventFacts>();
+
+/** Describes the events so far. They are counted again only after new ones have arrived. */
+export function eventFacts(events: EventColumns, nodes: Names): EventFacts {
+  const before = known.get(events);
+  const { src, time } = events;
+  const isSame =
+    before?.events === src.length && before.nodes === nodes.size && before.last === (time.at(-1) ?? 0);
+  if (isSame) return before;
+  const facts = describe(events, nodes);
+  known.set(events, facts);
+  return facts;
+}
+
+function describe({ src, dst, time }: EventColumns, nodes: Names): EventFacts {
   const count = src.length;
   const [first, last] = count === 0 ? [0, 0] : [time[0], time[count - 1]];
   const histogram = new Array<number>(spans).fill(0);
   const degree = new Int32Array(nodes.size);
-  const pairs = new Set<number>();
-  let repeated = 0;
   for (let e = 0; e < count; e++) {
     histogram[Math.min(spans - 1, Math.floor(((time[e] - first) / (last - first || 1)) * spans))]++;
     degree[src[e]]++;
     degree[dst[e]]++;
-    const pair = src[e] * nodes.size + dst[e];
-    if (pairs.has(pair)) repeated++;
-    pairs.add(pair);
   }
   const hubs = Array.from({ length: nodes.size }, (_, node) => node)
     .sort((a, b) => degree[b] - degree[a] || a - b)
     .slice(0, mostHubs);
   return {
     ...{ nodes: nodes.size, events: count, first, last, histogram },
-    repeated: repeated / Math.max(1, count),
-    ...{ sources: new Set(src).size, destinations: new Set(dst).size },
+    repeated: countRepeats(sortedAtNodes(src, nodes.size, (e) => dst[e])) / Math.max(1, count),
+    ...{ sources: countNodes(src, nodes.size), destinations: countNodes(dst, nodes.size) },
     degrees: [degreeCurve('as source', src, nodes.size), degreeCurve('as destination', dst, nodes.size)],
     hubs: hubs.map((node) => ({ name: nodes.nameOf(node), edges: degree[node] })),
   };

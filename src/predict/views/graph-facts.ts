@@ -2,6 +2,8 @@
 import type { OpenedGraphRun } from '../../train/index.js';
 import { type ColumnFacts, columnFacts } from './column-facts.js';
 import { type EdgeIndex, edgeIndexOf, edgeSplits } from './edge-index.js';
+import { oncePerRun } from './once-per-run.js';
+import { countRepeats, sortedAtNodes } from './sorted-at-nodes.js';
 
 export interface DegreeCurve {
   readonly name: string;
@@ -36,7 +38,10 @@ export interface GraphFacts {
 
 const mostHubs = 10;
 
-export async function graphFacts(run: OpenedGraphRun): Promise<GraphFacts> {
+/** Describes the data of a run; counted once, because it looks at every edge. */
+export const graphFacts: (run: OpenedGraphRun) => Promise<GraphFacts> = oncePerRun(describe);
+
+async function describe(run: OpenedGraphRun): Promise<GraphFacts> {
   const { dataset } = run;
   const index = await edgeIndexOf(run);
   const names = await dataset.nodeNames();
@@ -152,29 +157,19 @@ function components({ columns: { src, dst }, numNodes }: EdgeIndex): GraphFacts[
 }
 
 /** Counts edges that occur before with the same ends and relation, in any split. */
-function duplicates({ columns: { src, dst, relations }, numNodes }: EdgeIndex): number {
-  const seen = new Set<string | number>();
-  // Exact in a number as long as products stay below 2^53.
+export function duplicates({ columns: { src, dst, relations }, numNodes }: EdgeIndex): number {
   const kinds = relations === null ? 1 : relations.reduce((most, kind) => Math.max(most, kind), 0) + 1;
-  const isNumber = numNodes * numNodes * kinds < Number.MAX_SAFE_INTEGER;
-  let count = 0;
-  for (let e = 0; e < src.length; e++) {
-    const kind = relations?.[e] ?? 0;
-    const key = isNumber ? (src[e] * numNodes + dst[e]) * kinds + kind : `${src[e]} ${dst[e]} ${kind}`;
-    if (seen.has(key)) count++;
-    else seen.add(key);
-  }
-  return count;
+  return countRepeats(sortedAtNodes(src, numNodes, (e) => dst[e] * kinds + (relations?.[e] ?? 0)));
 }
 
 function unseenNodes({ columns: { src, dst, splits }, numNodes }: EdgeIndex): number {
   if (splits === null) return 0;
   const trained = new Uint8Array(numNodes);
   for (let e = 0; e < src.length; e++) if (splits[e] === 0) trained[src[e]] = trained[dst[e]] = 1;
-  const unseen = new Set<number>();
+  const unseen = new Uint8Array(numNodes);
   for (let e = 0; e < src.length; e++)
-    for (const node of splits[e] === 0 ? [] : [src[e], dst[e]]) if (trained[node] === 0) unseen.add(node);
-  return unseen.size;
+    for (const node of splits[e] === 0 ? [] : [src[e], dst[e]]) if (trained[node] === 0) unseen[node] = 1;
+  return unseen.reduce((count, isUnseen) => count + isUnseen, 0);
 }
 
 /** Returns sentences about what is unusual. */

@@ -4,7 +4,9 @@
  */
 import type { OpenedGraphRun } from '../../train/index.js';
 import { compareNaturally } from '../../util/natural-order.js';
-import { type EdgeIndex, edgeIndexOf } from './edge-index.js';
+import { type EdgeColumns, type EdgeIndex, edgeIndexOf } from './edge-index.js';
+import { oncePerRun } from './once-per-run.js';
+import { mostFrequent, sortedAtNodes } from './sorted-at-nodes.js';
 
 /** Groups that have a colour; nodes of others are grey. */
 const mostGroups = 7;
@@ -24,7 +26,9 @@ export interface NodeGroups {
 }
 
 /** Returns the ways to group the nodes of a run, the most telling one first. */
-export async function nodeGroups(run: OpenedGraphRun): Promise<NodeGroups[]> {
+export const nodeGroups: (run: OpenedGraphRun) => Promise<readonly NodeGroups[]> = oncePerRun(group);
+
+async function group(run: OpenedGraphRun): Promise<readonly NodeGroups[]> {
   const { dataset, kind } = run;
   const found: NodeGroups[] = [];
   const labels = kind === 'nodes' ? await dataset.readLabels() : null;
@@ -74,12 +78,16 @@ function largest(
 /** Groups nodes by the relation of which they are most often the head. */
 function byHead({ columns, numNodes }: EdgeIndex, relations: readonly string[]): NodeGroups {
   const { src, relations: kinds } = columns;
-  const counts = new Map<number, number>();
-  for (const [e, head] of src.entries()) {
-    const key = head * relations.length + (kinds?.[e] ?? 0);
-    counts.set(key, (counts.get(key) ?? 0) + 1);
-  }
-  return largest('relation', relations, mostFrequent(counts, relations.length, numNodes));
+  return largest('relation', relations, mostFrequent(sortedAtNodes(src, numNodes, (e) => kinds?.[e] ?? 0)));
+}
+
+/** The edges of a relation, and the nodes at their ends. */
+interface RelationEnds {
+  readonly kind: number;
+  readonly heads: Int32Array;
+  readonly edgeTails: Int32Array;
+  /** Each tail once, ascending. */
+  readonly tails: readonly number[];
 }
 
 /** Groups nodes by their tails, for each relation that has few tails and many heads; those with the fewest tails first. */
@@ -88,44 +96,38 @@ function byTails(
   relations: readonly string[],
   nameOf: (node: number) => string,
 ): NodeGroups[] {
-  const { src, dst, relations: kinds } = columns;
-  const edgesOf = new Map<number, number[]>();
-  for (const e of src.keys()) {
-    const kind = kinds?.[e] ?? 0;
-    const own = edgesOf.get(kind);
-    if (own === undefined) edgesOf.set(kind, [e]);
-    else own.push(e);
-  }
-  const offered = [...edgesOf].flatMap(([kind, edges]) => {
-    const tails = [...new Set(edges.map((e) => dst[e]))].sort((a, b) => a - b);
-    const heads = new Set(edges.map((e) => src[e])).size;
-    const isTelling = tails.length > 1 && tails.length <= mostTails && heads >= 3 * tails.length;
-    return isTelling ? [{ kind, edges, tails }] : [];
-  });
+  const offered = tellingRelations(columns, relations.length, numNodes);
   offered.sort((a, b) => a.tails.length - b.tails.length || a.kind - b.kind);
-  return offered.slice(0, mostTailGroupings).map(({ kind, edges, tails }) => {
+  return offered.slice(0, mostTailGroupings).map(({ kind, heads, edgeTails, tails }) => {
     const place = new Map(tails.map((tail, i) => [tail, i]));
-    const counts = new Map<number, number>();
-    for (const e of edges) {
-      const key = src[e] * tails.length + (place.get(dst[e]) as number);
-      counts.set(key, (counts.get(key) ?? 0) + 1);
-    }
-    const groupOf = mostFrequent(counts, tails.length, numNodes);
+    const groupOf = mostFrequent(sortedAtNodes(heads, numNodes, (i) => place.get(edgeTails[i]) as number));
     // A tail is in the group that is named after it.
     for (const [tail, i] of place) if (groupOf[tail] < 0) groupOf[tail] = i;
     return largest('tail', tails.map(nameOf), groupOf, relations[kind]);
   });
 }
 
-/** Returns the group that each node has most often, among equal counts the lower one. @param counts by node · groups + group */
-function mostFrequent(counts: ReadonlyMap<number, number>, groups: number, numNodes: number): Int32Array {
-  const groupOf = new Int32Array(numNodes).fill(-1);
-  const most = new Int32Array(numNodes);
-  for (const [key, count] of counts) {
-    const [node, group] = [Math.floor(key / groups), key % groups];
-    if (count < most[node] || (count === most[node] && group > groupOf[node])) continue;
-    most[node] = count;
-    groupOf[node] = group;
-  }
-  return groupOf;
+/** Returns the relations with few tails, and at least three heads for each. */
+function tellingRelations(
+  { src, dst, relations: kinds }: EdgeColumns,
+  numRelations: number,
+  numNodes: number,
+): RelationEnds[] {
+  const edges = sortedAtNodes(kinds ?? new Int32Array(src.length), numRelations, (e) => e);
+  const counted = new Int32Array(numNodes);
+  return Array.from({ length: numRelations }, (_, kind) => kind).flatMap((kind) => {
+    const own = edges.values.subarray(edges.offsets[kind], edges.offsets[kind + 1]);
+    const tails = new Set<number>();
+    for (const e of own) if (tails.size <= mostTails) tails.add(dst[e]);
+    if (tails.size < 2 || tails.size > mostTails) return [];
+    const heads = Int32Array.from(own, (e) => src[e]);
+    let numHeads = 0;
+    for (const head of heads) {
+      if (counted[head] !== kind + 1) numHeads++;
+      counted[head] = kind + 1;
+    }
+    if (numHeads < 3 * tails.size) return [];
+    const edgeTails = Int32Array.from(own, (e) => dst[e]);
+    return [{ kind, heads, edgeTails, tails: [...tails].sort((a, b) => a - b) }];
+  });
 }
