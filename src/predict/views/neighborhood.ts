@@ -40,7 +40,7 @@ export function neighborhood(
   const nodes = new Map([[node, 0]]);
   const taken = new Set<number>();
   const edges: NeighborhoodEdge[] = [];
-  let hidden = 0;
+  const hidden = new Uint8Array(src.length);
   for (let distance = 1; distance <= hops; distance++) {
     const queues = [...nodes]
       .filter(([, at]) => at === distance - 1)
@@ -49,16 +49,17 @@ export function neighborhood(
       for (const queue of queues) {
         if (queue.length <= turn || taken.has(queue[turn])) continue;
         if (edges.length >= limit) {
-          hidden++;
+          hidden[queue[turn]] = 1;
           continue;
         }
         const e = queue[turn];
         taken.add(e);
-        edges.push(edgeOf(index, e, distance));
-        for (const end of [src[e], dst[e]]) if (!nodes.has(end)) nodes.set(end, distance);
+        const ends = [src[e], dst[e]];
+        for (const end of ends) if (!nodes.has(end)) nodes.set(end, distance);
+        edges.push(edgeOf(index, e, Math.max(...ends.map((end) => nodes.get(end) as number))));
       }
   }
-  return { nodes, edges, hidden };
+  return { nodes, edges, hidden: hidden.reduce((count, isHidden) => count + isHidden, 0) };
 }
 
 function edgeOf({ columns }: EdgeIndex, e: number, distance: number): NeighborhoodEdge {
@@ -78,12 +79,12 @@ function inOrder(index: EdgeIndex, node: number): number[] {
   if (times !== null) return own.sort((a, b) => times[b] - times[a] || b - a);
   if (relations === null) return own;
   const seen = new Map<number, number>();
-  const turnOf = new Map(
-    own.map((e) => {
-      const turn = seen.get(relations[e]) ?? 0;
-      seen.set(relations[e], turn + 1);
-      return [e, turn];
-    }),
-  );
-  return own.sort((a, b) => (turnOf.get(a) as number) - (turnOf.get(b) as number) || a - b);
+  const turns = own.map((e) => {
+    const turn = seen.get(relations[e]) ?? 0;
+    seen.set(relations[e], turn + 1);
+    return turn;
+  });
+  return Array.from(own.keys())
+    .sort((a, b) => turns[a] - turns[b] || a - b)
+    .map((i) => own[i]);
 }
