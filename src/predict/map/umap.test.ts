@@ -58,6 +58,25 @@ describe('umap', () => {
     expect([...x, ...y].every((value) => Number.isFinite(value) || rows.some(Number.isNaN))).toBe(true);
   });
 
+  it('reports progress while it looks for neighbours, and ends there when it is asked to', async () => {
+    const rows = groups(4, 50, 4);
+    const reported: number[] = [];
+    await umap(rows, 4, { epochs: 5, onProgress: (done) => reported.push(done) });
+    // 200 rows are four groups of at most 64; neighbours are a fifth of the work.
+    expect(reported.slice(0, 4)).toEqual([64, 128, 192, 200].map((count) => 0.2 * (count / 200)));
+    const ending = new AbortController();
+    const seen: number[] = [];
+    const map = umap(rows, 4, {
+      signal: ending.signal,
+      onProgress: (done) => {
+        seen.push(done);
+        ending.abort();
+      },
+    });
+    await expect(map).rejects.toThrow(/abort/i);
+    expect(seen).toHaveLength(1);
+  });
+
   it('rejects settings without meaning, and ends when it is asked to', async () => {
     const rows = groups(2, 10, 4);
     await expect(umap(rows, 4, { neighbors: 1 })).rejects.toThrow('neighbors');

@@ -47,9 +47,10 @@ export async function umap(rows: Float32Array, width: number, options: UmapOptio
   checkNumber('umap', 'seed', seed, 0, 2 ** 32 - 1);
   const start = spread(principalPlane(rows, width));
   if (count < 3) return start;
-  const near = await nearest(rows, width, Math.min(neighbors, count - 1));
-  signal?.throwIfAborted();
-  onProgress?.(0.2);
+  const near = await nearest(rows, width, Math.min(neighbors, count - 1), {
+    signal,
+    onProgress: (done) => onProgress?.(0.2 * done),
+  });
   const edges = fuzzyEdges(near, epochs);
   const layout = new Layout(start, edges, epochs, seed);
   let since = performance.now();
@@ -72,12 +73,18 @@ interface Nearest {
 }
 
 /** Finds the k nearest others of every row by 1 − cosine similarity. */
-async function nearest(rows: Float32Array, width: number, k: number): Promise<Nearest> {
+async function nearest(
+  rows: Float32Array,
+  width: number,
+  k: number,
+  { signal, onProgress }: Pick<UmapOptions, 'signal' | 'onProgress'>,
+): Promise<Nearest> {
   const count = rows.length / width;
   const unit = unitRows(rows, width);
   const ids = new Int32Array(count * k);
   const distances = new Float64Array(count * k);
   const most = 64;
+  let since = performance.now();
   for (let from = 0; from < count; from += most) {
     const group = Math.min(most, count - from);
     const [found] = await searchRows(oneTile(unit, count), width, [
@@ -95,6 +102,12 @@ async function nearest(rows: Float32Array, width: number, k: number): Promise<Ne
         ids[(from + i) * k + j] = id;
         distances[(from + i) * k + j] = Math.max(0, 1 - score);
       }
+    onProgress?.((from + group) / count);
+    if (performance.now() - since >= slice) {
+      await setImmediate();
+      since = performance.now();
+    }
+    signal?.throwIfAborted();
   }
   return { count, k, ids, distances };
 }
