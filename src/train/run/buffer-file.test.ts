@@ -42,6 +42,16 @@ it('does not end training where the file cannot be written', () => {
   expect(() => file.enter(true, () => entered(0))).not.toThrow();
 });
 
+it('does not end training where a state cannot be described', () => {
+  const path = join(folder, 'undescribed.json');
+  const file = new BufferFile(path, memory);
+  const undescribed = (): EnteredState => {
+    throw new Error('no such state');
+  };
+  expect(() => file.enter(true, undescribed)).not.toThrow();
+  expect(readBufferFile(path)).toEqual({ memory, now: null });
+});
+
 it.each([
   ['half a file', '{"memory":{"table":4'],
   ['another value', '[1, 2]'],

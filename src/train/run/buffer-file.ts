@@ -20,18 +20,18 @@ export class BufferFile {
   constructor(path: string, memory: BufferMemory) {
     this.#path = path;
     this.#memory = memory;
-    this.#write(null);
+    this.#write(() => null);
   }
 
   readonly enter: OnState = (isLast, describe) => {
     if (!isLast && performance.now() - this.#written < pause) return;
-    this.#write(describe());
+    this.#write(describe);
     this.#written = performance.now();
   };
 
-  #write(now: EnteredState | null): void {
-    const record: BufferRecord = { memory: this.#memory, now };
+  #write(describe: () => EnteredState | null): void {
     try {
+      const record: BufferRecord = { memory: this.#memory, now: describe() };
       const temporary = temporaryName(this.#path);
       writeFileSync(temporary, `${JSON.stringify(record)}\n`);
       renameSync(temporary, this.#path);
