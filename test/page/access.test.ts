@@ -275,6 +275,12 @@ describe('behind a proxy that keeps a path', () => {
     expect((await ask(server, '/runs', { cookie })).status).toBe(404);
     expect((await ask(server, '/skeinx/runs', { cookie })).status).toBe(404);
     expect((await ask(server, '/skein/runs')).status).toBe(401);
+    const made = await fetch(`${server.url}/skein/login`, {
+      ...{ method: 'POST', headers: { authorization: `Bearer ${token}` } },
+    });
+    const { path } = (await made.json()) as { path: string };
+    expect(path).toMatch(/^\/skein\/login\?code=/);
+    expect((await fetch(`${server.url}${path}`)).status).toBe(200);
     const bare = await fetch(`${server.url}/skein`, { headers: html, redirect: 'manual' });
     expect([bare.status, bare.headers.get('location')]).toEqual([308, '/skein/']);
   });

@@ -13,7 +13,7 @@ export function sessionRoutes(sessions: Sessions): Route[] {
     {
       ...{ method: 'post', path: '/login', tag: 'server', summary: 'Make a link that opens the page once' },
       answer: z.object({ path: z.string() }).openapi('Login'),
-      handle: (context) => context.json({ path: sessions.newLink() }),
+      handle: (context) => context.json({ path: `${sessions.basePath}${sessions.newLink()}` }),
     },
     {
       ...{ method: 'post', path: '/logout', tag: 'server', summary: 'End the session of the page' },

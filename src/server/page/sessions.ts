@@ -25,16 +25,19 @@ export class Sessions {
   /** Digests, with the time at which they expire. */
   readonly #codes = new Map<string, number>();
   readonly #sessions = new Map<string, number>();
+  /** The path below which a proxy shows the server. */
+  readonly basePath: string;
   readonly #path: string;
   readonly #now: () => number;
 
   /** @param basePath the path below which cookies are sent */
   constructor(basePath = '', now: () => number = Date.now) {
+    this.basePath = basePath;
     this.#path = `${basePath}/`;
     this.#now = now;
   }
 
-  /** Returns the path of a link that opens the page once, within a quarter of an hour. */
+  /** Returns the path, behind `basePath`, of a link that opens the page once, within a quarter of an hour. */
   newLink(): string {
     const code = randomBytes(24).toString('base64url');
     remember(this.#codes, digest(code), this.#now() + codeLife);
