@@ -5,7 +5,7 @@
 import { dirname } from 'node:path';
 import { Output, type OutputOptions } from '../train/run/output.js';
 import { openRunPage, type RunPage } from './run-page.js';
-import { untilStopSignal } from './stop-signals.js';
+import { untilStopped } from './stop-signals.js';
 
 export interface PageOutputOptions extends OutputOptions {
   readonly plugins: readonly string[];
@@ -65,18 +65,8 @@ export class PageOutput extends Output {
 
   async #wait({ link, ended }: RunPage): Promise<void> {
     this.note(`The page stays open at ${link} until Ctrl+C.`);
-    let stop = (): void => {};
-    const stopped = new Promise<void>((resolve) => {
-      stop = resolve;
-    });
-    const stopsInOrder = (): boolean => {
-      stop();
-      return true;
-    };
     // Pending promises alone would not keep the process alive.
     const timer = setInterval(() => {}, 60_000);
-    await untilStopSignal(stopsInOrder, () => Promise.race([stopped, ended])).finally(() =>
-      clearInterval(timer),
-    );
+    await untilStopped((stopped) => Promise.race([stopped, ended])).finally(() => clearInterval(timer));
   }
 }

@@ -8,6 +8,7 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { RunCatalog } from '../server/runs/run-catalog.js';
 import { StateError } from '../util/errors.js';
+import { endChild } from './end-child.js';
 import { freePort } from './free-port.js';
 
 /** The port of `skein ui`, where it is free: the address then stays the same from run to run. */
@@ -48,16 +49,11 @@ export async function openRunPage({ directory, plugins }: RunPageOptions): Promi
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   try {
     const link = await linkOf(child);
-    return { link: deepLink(link, directory), ended, close: () => close(child, ended) };
+    return { link: deepLink(link, directory), ended, close: () => endChild(child) };
   } catch (error) {
-    await close(child, ended);
+    await endChild(child);
     throw error;
   }
-}
-
-async function close(child: ChildProcess, ended: Promise<void>): Promise<void> {
-  if (child.connected) child.disconnect();
-  if (child.exitCode === null && child.signalCode === null) await ended;
 }
 
 /** Reads the events of the process until it listens. */

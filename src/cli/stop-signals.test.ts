@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, expect, it, vi } from 'vitest';
 import { exportTable } from '../data/index.js';
 import { CsvFile } from './predict/csv-file.js';
-import { removingUnfinished } from './stop-signals.js';
+import { removingUnfinished, untilStopped } from './stop-signals.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'skein-stop-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -50,3 +50,19 @@ it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
     expect(existsSync(join(folder, `${signal}.csv`))).toBe(false);
   },
 );
+
+it('tells work to stop at the first signal, and ends the process at the second', async () => {
+  const kill = vi.spyOn(process, 'kill').mockReturnValue(true);
+  await untilStopped(async (stopped) => {
+    process.emit('SIGINT', 'SIGINT');
+    await stopped;
+    expect(kill).not.toHaveBeenCalled();
+    process.emit('SIGINT', 'SIGINT');
+    expect(kill).toHaveBeenCalledWith(process.pid, 'SIGINT');
+  });
+  await untilStopped(async (stopped, stop) => {
+    stop();
+    await stopped;
+  });
+  expect(process.listenerCount('SIGINT')).toBe(0);
+});

@@ -40,6 +40,22 @@ export function untilStopSignal<T>(
   return onStopSignals(handle, work).finally(removeUnfinished);
 }
 
+/**
+ * Runs work that ends when `stopped` resolves: at the first SIGINT or SIGTERM, or when the work calls `stop`. Later signals end
+ * the process, as `untilStopSignal` says.
+ */
+export function untilStopped<T>(work: (stopped: Promise<void>, stop: () => void) => Promise<T>): Promise<T> {
+  let stop = (): void => {};
+  const stopped = new Promise<void>((resolve) => {
+    stop = resolve;
+  });
+  const stopsInOrder = (): boolean => {
+    stop();
+    return true;
+  };
+  return untilStopSignal(stopsInOrder, () => work(stopped, stop));
+}
+
 function endBySignal(signal: NodeJS.Signals): void {
   removeUnfinished();
   // Ends by the signal itself, so that a shell sees it.

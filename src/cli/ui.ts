@@ -7,7 +7,7 @@ import { Output } from '../train/index.js';
 import { ValueError } from '../util/errors.js';
 import type { PluginOptions } from './options/options.js';
 import { readToken } from './read-token.js';
-import { untilStopSignal } from './stop-signals.js';
+import { untilStopped } from './stop-signals.js';
 import { version } from './version.js';
 
 export interface UiCommand extends PluginOptions {
@@ -19,17 +19,11 @@ export interface UiCommand extends PluginOptions {
 }
 
 export async function uiCommand(paths: readonly string[], command: UiCommand): Promise<void> {
-  let stop = (): void => {};
-  const stopped = new Promise<void>((resolve) => {
-    stop = resolve;
+  await untilStopped((stopped, stop) => {
+    // The page of a run that trains ends with the process that trains it.
+    if (process.connected) process.once('disconnect', stop);
+    return showUntil(stopped, paths, command);
   });
-  const stopsInOrder = (): boolean => {
-    stop();
-    return true;
-  };
-  // The page of a run that trains ends with the process that trains it.
-  if (process.connected) process.once('disconnect', stop);
-  await untilStopSignal(stopsInOrder, () => showUntil(stopped, paths, command));
 }
 
 async function showUntil(

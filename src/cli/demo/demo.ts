@@ -12,7 +12,7 @@ import { Output, openRun } from '../../train/index.js';
 import type { Stage } from '../../train/run/output.js';
 import { invocation } from '../../util/invocation.js';
 import { freePort } from '../free-port.js';
-import { untilStopSignal } from '../stop-signals.js';
+import { untilStopped } from '../stop-signals.js';
 import { openPage } from '../ui.js';
 import { findRing, type RingReport } from './find-ring.js';
 import { type Bank, figures, fraudRing } from './fraud-ring.js';
@@ -171,15 +171,7 @@ async function showPage(run: string, suspect: string, options: DemoOptions, outp
     output.text(`Show the map and ask questions: ${invocation()} ui ${run}`);
     return;
   }
-  let stop = (): void => {};
-  const stopped = new Promise<void>((resolve) => {
-    stop = resolve;
-  });
-  const stopsInOrder = (): boolean => {
-    stop();
-    return true;
-  };
-  await untilStopSignal(stopsInOrder, async () => {
+  await untilStopped(async (stopped) => {
     const port = await freePort(options.port);
     const { server, runs } = await openPage([run], { port, output });
     const [{ name }] = runs.list();
