@@ -29,6 +29,16 @@ describe.skipIf(!hasChromium)(`page${withoutChromium}`, () => {
     expect(await ui.page.locator('table.runs tbody tr').count()).toBe(4);
     expect(await text()).toMatch(/finished[\s\S]*mrr on test/);
     expect(await ui.page.locator('.sparkline').count()).toBeGreaterThan(3);
+    // Epochs of a node model are compared by their loss, which the curve shows; the result is the accuracy.
+    const nodes = ui.page.locator('table.runs tbody tr', { hasText: 'nodes' });
+    expect(await nodes.locator('td:nth-child(4) small').innerText()).toMatch(/^accuracy on /);
+    expect(await nodes.locator('td:nth-child(5) small').innerText()).toBe('loss');
+    const label = 'loss of nodes on validation by epoch';
+    const curve = nodes.locator('td:nth-child(5) svg');
+    expect([await curve.getAttribute('aria-label'), await curve.locator('title').textContent()]).toEqual([
+      label,
+      label,
+    ]);
     await ui.page.fill('input[type=search]', 'short');
     expect(await ui.page.locator('table.runs tbody tr').count()).toBe(1);
     await ui.page.fill('input[type=search]', '');

@@ -1,7 +1,7 @@
 /** A small curve next to a row of a table. */
 interface SparklineProps {
   readonly values: readonly number[];
-  /** Text for screen readers. */
+  /** Text for screen readers, and for a pointer that rests on the curve. */
   readonly label: string;
   readonly series?: number;
 }
@@ -22,6 +22,7 @@ export function Sparkline({ values, label, series = 0 }: SparklineProps) {
   );
   return (
     <svg class={`sparkline s${series}`} width={width} height={height} role="img" aria-label={label}>
+      <title>{label}</title>
       <polyline points={points.join(' ')} />
     </svg>
   );

@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import type { ViewProps } from '../app.js';
 import { duration, isLower, metric, moment } from '../lib/format.js';
 import { linkTo } from '../lib/router.js';
+import { bestOf, resultOf } from '../lib/run-results.js';
 import type { RunSummary } from '../lib/types.js';
 import { Empty } from '../parts/failure.js';
 import { Sparkline } from '../parts/sparkline.js';
@@ -107,7 +108,7 @@ interface RunRowProps {
 }
 
 function RunRow({ run, isBest, isChosen, toggle }: RunRowProps) {
-  const { name, state, problem, model, dataset, course } = run;
+  const { name, state, problem, model, dataset, course, metric: deciding } = run;
   if (problem !== null)
     return (
       <tr>
@@ -144,7 +145,12 @@ function RunRow({ run, isBest, isChosen, toggle }: RunRowProps) {
         )}
       </td>
       <td>
-        <Sparkline values={course.validation} series={2} label={`Validation of ${name} by epoch`} />
+        <Sparkline
+          values={course.validation}
+          series={2}
+          label={`${deciding ?? 'Metric'} of ${name} on validation by epoch`}
+        />
+        {deciding === null ? null : <small>{deciding}</small>}
       </td>
       <td>
         <Sparkline values={course.loss} label={`Loss of ${name} by epoch`} />
@@ -168,46 +174,6 @@ export function State({ run }: { readonly run: RunSummary }) {
         epoch {epochs} of {plannedEpochs}
       </small>
     </span>
-  );
-}
-
-interface Result {
-  readonly name: string;
-  readonly split: 'test' | 'validation';
-  readonly value: number;
-}
-
-/** Returns the deciding metric on the test split, before its end on validation. */
-function resultOf({ metric: deciding, metrics, best }: RunSummary): Result | null {
-  for (const split of ['test', 'validation'] as const) {
-    const values = metrics[split] ?? {};
-    // A loss decides about epochs, but tells a reader less than an accuracy.
-    const name = isPlain(deciding) ? Object.keys(values).find((one) => !isPlain(one)) : deciding;
-    if (name !== null && name !== undefined && values[name] !== undefined)
-      return { name, split, value: values[name] };
-  }
-  return deciding === null || best === null
-    ? null
-    : { name: deciding, split: 'validation', value: best.value };
-}
-
-const isPlain = (name: string | null): boolean => name === null || name === 'loss';
-
-/** Returns, of the runs with the same data, metric and split, those with the best value; alone a run is not the best. */
-function bestOf(runs: readonly RunSummary[]): ReadonlySet<string> {
-  const groups = new Map<string, { readonly run: string; readonly value: number }[]>();
-  for (const run of runs) {
-    const result = resultOf(run);
-    if (result === null) continue;
-    const key = `${run.task} ${run.dataset} ${result.name} ${result.split}`;
-    groups.set(key, [...(groups.get(key) ?? []), { run: run.name, value: result.value }]);
-  }
-  const found = [...groups].filter(([, group]) => group.length > 1);
-  return new Set(
-    found.map(([key, group]) => {
-      const sign = isLower(key.split(' ').at(-2) ?? '') ? -1 : 1;
-      return group.reduce((best, one) => (sign * one.value > sign * best.value ? one : best)).run;
-    }),
   );
 }
 
