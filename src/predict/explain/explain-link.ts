@@ -11,15 +11,16 @@ import {
 import type { LinkPredictionModel, OpenedGraphRun } from '../../train/index.js';
 import { Random } from '../../util/philox.js';
 import { scorePairs } from '../search/score-pairs.js';
-import { rowsOf } from '../top-nodes.js';
+import { type NodeRows, rowsOf } from '../top-nodes.js';
 import { edgeIndexOf } from '../views/edge-index.js';
 import type { Fidelity, LinkExplanation, Sanity } from './explanation.js';
 import { influentialFacts, scoredBy } from './influential-facts.js';
 import { maskedReasons, type WeightedId } from './masked-reasons.js';
 import type { MaskedAnswer } from './masks.js';
 import { encodeMasked, type NeighborhoodInputs, neighborhoodInputs } from './neighborhood-inputs.js';
+import { knownEnds, otherNodes } from './other-nodes.js';
 import type { AskedEdge } from './paths.js';
-import { randomModel, randomRows, withRandomRows } from './random-model.js';
+import { randomlyEncoded, randomModel, randomRows, withRandomRows } from './random-model.js';
 import { compareWeights } from './rank-correlation.js';
 import { EndRefit } from './refit-ends.js';
 import type { ExplainSettings } from './settings.js';
@@ -55,7 +56,7 @@ async function byInfluence(
   settings: ExplainSettings,
 ): Promise<LinkReasons> {
   const { k, seed, pace, randomize } = settings;
-  const facts = await influentialFacts(run, asked);
+  const facts = await influentialFacts(run, asked, pace);
   const { columns } = await edgeIndexOf(run);
   const { src, dst, relations } = columns;
   const refit = await EndRefit.make(run, asked, { seed, pace });
@@ -75,7 +76,7 @@ async function byInfluence(
   if (!randomize) return found;
   const { decoder } = randomModel(run, seed) as LinkPredictionModel;
   const rows = randomRows(await scoredBy(run).rows(Int32Array.of(asked.src, asked.dst)), seed);
-  const others = await influentialFacts(run, asked, { decoder, rows });
+  const others = await influentialFacts(run, asked, pace, { decoder, rows });
   const weightOf = new Map(others.map(({ id, weight }) => [id, weight]));
   const sanity = compareWeights(
     facts.map(({ weight }) => weight),
@@ -84,7 +85,7 @@ async function byInfluence(
   return { ...found, sanity };
 }
 
-/** Candidates that the tail is compared with, as in training. */
+/** Candidates that the tail is compared with, as in training; fewer in a small graph. */
 const numCandidates = 64;
 /** Separates these draws from others of the same seed. */
 const stream = 0x6c696e6b;
@@ -95,16 +96,10 @@ async function byMasks(
   given: NeighborhoodInputs,
   settings: ExplainSettings,
 ): Promise<LinkReasons> {
-  const random = new Random(settings.seed, stream);
-  const ids = Int32Array.from({ length: numCandidates }, () => random.nextInt(run.storage.numNodes));
-  const { rows, width } = await rowsOf(run, ids);
-  const candidates = fromTypedArray(rows, [numCandidates, width]);
-  const answer = answerOf(run.model as LinkPredictionModel, given, asked, candidates);
-  const randomAnswer = (): MaskedAnswer => {
-    const other = randomModel(run, settings.seed) as LinkPredictionModel;
-    return answerOf(other, withRandomRows(given, settings.seed), asked, candidates);
-  };
-  const found = await maskedReasons(answer, given.edgeIds, 'score', settings, randomAnswer);
+  const ids = await otherTails(run, asked, settings);
+  const answer = answerOf(run.model as LinkPredictionModel, given, asked, await rowsOf(run, ids));
+  const random = () => randomAnswer(run, asked, given, ids, settings);
+  const found = await maskedReasons(answer, given.edgeIds, 'score', settings, random);
   const { edges, fidelity, sanity } = found;
   const { graph, relations } = run.storage.graph;
   const { src, dst } = graph.edges();
@@ -115,13 +110,39 @@ async function byMasks(
   };
 }
 
+/** Returns random nodes that are neither an end of the edge nor a tail that its head is known to have. */
+async function otherTails(
+  run: OpenedGraphRun,
+  { src, dst, relation }: AskedEdge,
+  { seed, pace }: ExplainSettings,
+): Promise<Int32Array> {
+  const known = await knownEnds(await edgeIndexOf(run), src, 'head', pace);
+  const excluded = new Set([src, dst, ...(known.get(relation ?? 0) ?? [])]);
+  return otherNodes(new Random(seed, stream), numCandidates, run.storage.numNodes, excluded);
+}
+
+/** Returns the answer of a model with random parameters, which encodes the candidates too. */
+export async function randomAnswer(
+  run: OpenedGraphRun,
+  asked: AskedEdge,
+  given: NeighborhoodInputs,
+  candidates: Int32Array,
+  settings: Pick<ExplainSettings, 'seed' | 'pace'>,
+): Promise<MaskedAnswer> {
+  const model = randomModel(run, settings.seed) as LinkPredictionModel;
+  const rows = await randomlyEncoded(run, model, candidates, given, settings);
+  return answerOf(model, withRandomRows(given, settings.seed), asked, rows);
+}
+
 /** The probability of the tail among candidates, whose rows do not depend on the masks. */
 function answerOf(
   model: LinkPredictionModel,
   given: NeighborhoodInputs,
   { relation }: AskedEdge,
-  candidates: Tensor,
+  { rows: others, width }: NodeRows,
 ): MaskedAnswer {
+  // A graph may be too small for any candidates.
+  const candidates = others.length === 0 ? [] : [fromTypedArray(others, [others.length / width, width])];
   const { decoder } = model;
   const { sampled, edgeIds, numFeatures } = given;
   const relationsOf = (count: number) => (relation === null ? null : new Int32Array(count).fill(relation));
@@ -143,7 +164,7 @@ function answerOf(
     uses: sampled?.uses ?? new Int32Array(0),
     logProbability(edges, features) {
       const [head, tail] = ends(edges, features);
-      return slice(logSoftmax(scores(head, concat([tail, candidates], 0)), 1), 0, 1, 1);
+      return slice(logSoftmax(scores(head, concat([tail, ...candidates], 0)), 1), 0, 1, 1);
     },
     measure: (edges) => scores(...ends(edges, null)),
   };

@@ -30,8 +30,8 @@ export interface SampledLayers {
   readonly layers: readonly FixedLayer[];
 }
 
-/** Takes the layers out of a sample, which must not be used afterwards. */
-export function takeLayers(sample: DenseSample): SampledLayers {
+/** Takes the layers out of a sample, which must not be used afterwards; returns null if they follow more edges than `maxEdges`. */
+export function takeLayers(sample: DenseSample, maxEdges: number): SampledLayers | null {
   const { nodeIds, targetRows } = sample;
   sample.performMap();
   const taken: Omit<FixedLayer, 'positions'>[] = [];
@@ -42,7 +42,8 @@ export function takeLayers(sample: DenseSample): SampledLayers {
     if (left > 1) sample.prepareForNextLayer();
   }
   const distinct = new Set<number>();
-  for (const { block } of taken) for (const id of idsOf(block)) distinct.add(id);
+  for (const { block } of taken)
+    for (const id of idsOf(block)) if (distinct.add(id).size > maxEdges) return null;
   const edgeIds = Int32Array.from(distinct).sort();
   const positionOf = new Map(Array.from(edgeIds, (id, i) => [id, i]));
   const layers = taken.map((layer) => ({

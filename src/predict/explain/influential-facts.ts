@@ -11,10 +11,13 @@ import { scorePairs } from '../search/score-pairs.js';
 import { type NodeRows, rowsOf } from '../top-nodes.js';
 import { type EdgeIndex, edgeIndexOf } from '../views/edge-index.js';
 import type { WeightedId } from './masked-reasons.js';
+import { atOnce, type Pace } from './pace.js';
 import type { AskedEdge } from './paths.js';
 
 /** Facts that are compared: those of a hub are taken at equal distances. */
 const mostFacts = 2000;
+/** Facts whose gradients are computed at a time. */
+const factsAtOnce = 250;
 
 /** The rows and the decoder that scores come from. */
 export interface ScoredBy {
@@ -30,17 +33,32 @@ export function scoredBy(run: OpenedGraphRun): ScoredBy {
 export async function influentialFacts(
   run: OpenedGraphRun,
   asked: AskedEdge,
+  pace: Pace,
   by: ScoredBy = scoredBy(run),
 ): Promise<WeightedId[]> {
   const index = await edgeIndexOf(run);
-  const facts = factsAt(index, asked);
+  const facts = await factsAt(index, asked, pace);
   if (facts.length === 0) return [];
-  const { src, dst, relations } = index.columns;
   const own = await gradientsOf(by, {
     src: Int32Array.of(asked.src),
     dst: Int32Array.of(asked.dst),
     relations: asked.relation === null ? null : Int32Array.of(asked.relation),
   });
+  const weighted: WeightedId[] = [];
+  for (let from = 0; from < facts.length; from += factsAtOnce) {
+    await pace.step();
+    weighted.push(...(await weightsOf(facts.slice(from, from + factsAtOnce), index, asked, own, by)));
+  }
+  return weighted.sort((a, b) => b.weight - a.weight || a.id - b.id);
+}
+
+async function weightsOf(
+  facts: readonly number[],
+  { columns: { src, dst, relations } }: EdgeIndex,
+  asked: AskedEdge,
+  own: EdgeGradients,
+  by: ScoredBy,
+): Promise<WeightedId[]> {
   const others = await gradientsOf(by, {
     src: Int32Array.from(facts, (edge) => src[edge]),
     dst: Int32Array.from(facts, (edge) => dst[edge]),
@@ -52,35 +70,35 @@ export async function influentialFacts(
     for (let i = 0; i < width; i++) total += a[i] * b[row * width + i];
     return total;
   };
-  return facts
-    .map((edge, row) => {
-      // A fact between both ends shares two rows.
-      let weight = 0;
-      if (src[edge] === asked.src) weight += dot(own.src, others.src, row);
-      if (dst[edge] === asked.src) weight += dot(own.src, others.dst, row);
-      if (src[edge] === asked.dst) weight += dot(own.dst, others.src, row);
-      if (dst[edge] === asked.dst) weight += dot(own.dst, others.dst, row);
-      return { id: edge, weight };
-    })
-    .sort((a, b) => b.weight - a.weight || a.id - b.id);
+  return facts.map((edge, row) => {
+    // A fact between both ends shares two rows.
+    let weight = 0;
+    if (src[edge] === asked.src) weight += dot(own.src, others.src, row);
+    if (dst[edge] === asked.src) weight += dot(own.src, others.dst, row);
+    if (src[edge] === asked.dst) weight += dot(own.dst, others.src, row);
+    if (dst[edge] === asked.dst) weight += dot(own.dst, others.dst, row);
+    return { id: edge, weight };
+  });
 }
 
-/** Returns training edges at either end, without the edge itself. */
-function factsAt(index: EdgeIndex, { src, dst, relation }: AskedEdge): number[] {
-  const { columns } = index;
-  const all = new Set([...index.edgesAt(src), ...index.edgesAt(dst)]);
-  const facts = [...all].filter(
-    (edge) =>
-      (columns.splits === null || columns.splits[edge] === 0) &&
-      !(
-        columns.src[edge] === src &&
-        columns.dst[edge] === dst &&
-        (relation === null || columns.relations?.[edge] === relation)
-      ),
-  );
-  facts.sort((a, b) => a - b);
-  if (facts.length <= mostFacts) return facts;
-  return Array.from({ length: mostFacts }, (_, i) => facts[Math.floor((i * facts.length) / mostFacts)]);
+/** Returns training edges at either end, without the edge itself, ascending; of many, some at equal distances. */
+async function factsAt(index: EdgeIndex, asked: AskedEdge, pace: Pace): Promise<number[]> {
+  const { src, dst, relations, splits } = index.columns;
+  const facts: number[] = [];
+  for (const node of new Set([asked.src, asked.dst]))
+    for (const [i, edge] of index.edgesAt(node).entries()) {
+      if (i % atOnce === 0) await pace.step();
+      // Edges between both ends are found at the first.
+      if (node !== asked.src && (src[edge] === asked.src || dst[edge] === asked.src)) continue;
+      const isAsked =
+        src[edge] === asked.src &&
+        dst[edge] === asked.dst &&
+        (asked.relation === null || relations?.[edge] === asked.relation);
+      if ((splits === null || splits[edge] === 0) && !isAsked) facts.push(edge);
+    }
+  const all = Int32Array.from(facts).sort();
+  if (all.length <= mostFacts) return [...all];
+  return Array.from({ length: mostFacts }, (_, i) => all[Math.floor((i * all.length) / mostFacts)]);
 }
 
 interface EdgeGradients {

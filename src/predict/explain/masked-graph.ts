@@ -1,7 +1,9 @@
 /**
- * A graph whose messages are multiplied by a mask: 1 leaves an edge as it is, 0 takes its message out. Degrees and the
- * normalisation of attention stay those of the whole graph, as in GNNExplainer. Self loops that a layer adds are not masked.
- * The gradient of the mask is how much each edge matters.
+ * A graph whose messages are multiplied by a mask: 1 leaves an edge as it is, 0 takes its message out of a sum or mean. Among
+ * messages whose greatest or least is taken, an edge with a mask of exactly 0 does not take part, and another factor draws
+ * the message towards 0, which may then win or lose against others. Degrees and the normalisation of attention stay those
+ * of the whole graph, as in GNNExplainer. Self loops that a layer adds are not masked. The gradient of the mask is how much
+ * each edge matters.
  */
 import type { AggregateOptions, AttentionOptions, ReduceName } from '../../graph/index.js';
 import { LocalGraph } from '../../graph/local-graph.js';
@@ -46,11 +48,31 @@ export class MaskedGraph extends LocalGraph {
   }
 
   override aggregate(x: Tensor, options: AggregateOptions = {}): Tensor {
-    return super.aggregate(x, { ...options, weight: this.#masked(options.weight ?? null) });
+    const weight = this.#masked(options.weight ?? null);
+    const left = isExtreme(options.reduce) ? this.#withoutZeros() : null;
+    if (left === null) return super.aggregate(x, { ...options, weight });
+    return left.graph.aggregate(x, { ...options, weight: gatherRows(weight, left.positions) });
   }
 
   override aggregateEdges(positionRows: Tensor, reduce: ReduceName = 'sum'): Tensor {
-    return super.aggregateEdges(this.#masked(positionRows), reduce);
+    const rows = this.#masked(positionRows);
+    const left = isExtreme(reduce) ? this.#withoutZeros() : null;
+    if (left === null) return super.aggregateEdges(rows, reduce);
+    return left.graph.aggregateEdges(gatherRows(rows, left.positions), reduce);
+  }
+
+  /** Returns the graph of the edges whose factors are not 0 and their positions; null if that is every edge. */
+  #withoutZeros(): { readonly graph: LocalGraph; readonly positions: Int32Array } | null {
+    const factors = this.#factors().contiguous().dataSync();
+    const { offsets } = this.adjacency;
+    const positions = Int32Array.from(factors.keys()).filter((position) => factors[position] !== 0);
+    if (positions.length === factors.length) return null;
+    const starts = new Int32Array(offsets.length);
+    for (let v = 0, at = 0; v < offsets.length; v++) {
+      while (at < positions.length && positions[at] < offsets[v]) at++;
+      starts[v] = at;
+    }
+    return { graph: this.#graph.regroup(starts, positions), positions };
   }
 
   /** Computes attention step by step: the pass that does all in one has no input for a mask. */
@@ -105,4 +127,8 @@ export class MaskedGraph extends LocalGraph {
   override rowIds(rows: RowsOf): Int32Array | null {
     return this.#graph.rowIds(rows);
   }
+}
+
+function isExtreme(reduce: ReduceName | undefined): boolean {
+  return reduce === 'max' || reduce === 'min';
 }

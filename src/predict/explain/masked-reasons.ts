@@ -24,7 +24,7 @@ export async function maskedReasons(
   edgeIds: Int32Array,
   unit: Fidelity['unit'],
   settings: ExplainSettings,
-  random: () => MaskedAnswer,
+  random: () => MaskedAnswer | Promise<MaskedAnswer>,
 ): Promise<MaskedReasons> {
   const weights = await maskWeights(answer, settings);
   const edges = sorted(weights.edges, edgeIds);
@@ -41,7 +41,7 @@ export async function maskedReasons(
   };
   const found = { edges, features: sorted(weights.features), fidelity };
   if (!settings.randomize) return found;
-  const others = await maskWeights(random(), settings);
+  const others = await maskWeights(await random(), settings);
   return { ...found, sanity: compareWeights([...weights.edges], [...others.edges], answer.uses) };
 }
 

@@ -4,13 +4,13 @@ import type { LinkPredictionModel, NodeClassificationModel, OpenedGraphRun } fro
 import { initializeBatches } from '../../train/tasks/graph/initialize-model.js';
 import type { NodeInputs } from '../../train/tasks/graph/model/encoder.js';
 import { gatherText } from '../../train/tasks/graph/model/text-bags.js';
-import { expected, ValueError } from '../../util/errors.js';
+import { ValueError } from '../../util/errors.js';
 import { MaskedLayers, type SampledLayers, takeLayers } from './fixed-layers.js';
 
 export interface NeighborhoodInputs {
   /** Null for encoders that look at each node alone. */
   readonly sampled: SampledLayers | null;
-  readonly inputs: NodeInputs;
+  readonly inputs: NodeInputs & { readonly ids: Int32Array };
   readonly numFeatures: number;
   /** Edges of the whole graph, one factor of a mask each. */
   readonly edgeIds: Int32Array;
@@ -26,18 +26,12 @@ export async function neighborhoodInputs(
   source.select('test');
   await source.load();
   const sample = (await source.evaluationNeighbors?.sampleAsync(nodes, { step: 0 })) ?? null;
-  const sampled = sample === null ? null : takeLayers(sample);
-  const edgeIds = sampled?.edgeIds ?? new Int32Array(0);
-  if (edgeIds.length > maxEdges)
+  const sampled = sample === null ? null : takeLayers(sample, maxEdges);
+  if (sample !== null && sampled === null)
     throw new ValueError(
-      expected(
-        'explain',
-        `at most ${maxEdges} edges around ${name}`,
-        'maxEdges',
-        edgeIds.length,
-        'Raise it, and use method gradient, which takes one pass.',
-      ),
+      `explain: expected at most ${maxEdges} edges around ${name} for maxEdges, got more. Raise it, and use method gradient, which takes one pass.`,
     );
+  const edgeIds = sampled?.edgeIds ?? new Int32Array(0);
   const nodeIds = sampled?.nodeIds ?? nodes;
   const read = async (table: typeof storage.features | typeof storage.embeddings): Promise<Tensor | null> =>
     table === null ? null : fromTypedArray(await table.gather(nodeIds), [nodeIds.length, table.width]);

@@ -3,7 +3,7 @@
  * of the same relations that have the edge's relation too. It is the confidence of a rule (Galárraga et al., AMIE, WWW 2013).
  */
 import type { EdgeIndex } from '../views/edge-index.js';
-import type { Pace } from './pace.js';
+import { atOnce, type Pace } from './pace.js';
 
 /** A step along an edge. */
 export interface PathStep {
@@ -39,6 +39,8 @@ const mostKinds = 200;
 /** Nodes from which the confidence of a kind of path is counted, and edges that are followed from each. */
 const mostStarts = 200;
 const mostFromStart = 2000;
+/** Paths that are kept before the best of them are chosen, and more if more are asked for. */
+const mostKept = 4096;
 /** Pairs without the relation that every kind of path is assumed to have: one lucky pair proves nothing. */
 const doubt = 5;
 
@@ -55,20 +57,25 @@ export async function supportingPaths(
   asked: AskedEdge,
   { length, limit, pace }: PathOptions,
 ): Promise<SupportingPath[]> {
-  const training = new TrainingEdges(index);
+  const training = new TrainingEdges(index, asked, pace);
   const kinds = new Map<string, Confidence>();
-  const found: SupportingPath[] = [];
-  for (const steps of training.paths(asked, length)) {
+  let found: SupportingPath[] = [];
+  for (const steps of await training.paths(length)) {
     const kind = training.kindOf(steps);
     let known = kinds.get(kind);
     if (known === undefined) {
       if (kinds.size === mostKinds) continue;
-      await pace.step();
-      known = training.confidence(steps, asked);
+      known = await training.confidence(steps);
       kinds.set(kind, known);
     }
     found.push({ steps, ...known });
+    if (found.length >= mostKept + 2 * limit) found = best(found, limit);
+    await pace.count();
   }
+  return best(found, limit);
+}
+
+function best(found: SupportingPath[], limit: number): SupportingPath[] {
   // Among equals the shorter path is the simpler reason.
   return found
     .sort((a, b) => b.confidence - a.confidence || a.steps.length - b.steps.length || order(a.steps, b.steps))
@@ -95,10 +102,14 @@ interface Front {
 
 class TrainingEdges {
   readonly #index: EdgeIndex;
+  readonly #asked: AskedEdge;
+  readonly #pace: Pace;
   readonly #starts = new Map<string, readonly number[]>();
 
-  constructor(index: EdgeIndex) {
+  constructor(index: EdgeIndex, asked: AskedEdge, pace: Pace) {
     this.#index = index;
+    this.#asked = asked;
+    this.#pace = pace;
   }
 
   /** Returns the steps that training edges allow from a node. */
@@ -112,13 +123,19 @@ class TrainingEdges {
     }
   }
 
-  /** Finds simple paths between the ends of an edge, those of few steps first, within a budget. */
-  paths({ src, dst, relation }: AskedEdge, length: number): (readonly PathStep[])[] {
+  #isAsked(edge: number): boolean {
     const { columns } = this.#index;
-    const isAsked = (edge: number): boolean =>
+    const { src, dst, relation } = this.#asked;
+    return (
       columns.src[edge] === src &&
       columns.dst[edge] === dst &&
-      (relation === null || columns.relations?.[edge] === relation);
+      (relation === null || columns.relations?.[edge] === relation)
+    );
+  }
+
+  /** Finds simple paths between the ends of the edge, those of few steps first, within a budget. */
+  async paths(length: number): Promise<(readonly PathStep[])[]> {
+    const { src, dst } = this.#asked;
     const found: (readonly PathStep[])[] = [];
     let followed = 0;
     let fronts: readonly Front[] = [{ node: src, steps: [], visited: [src] }];
@@ -127,7 +144,8 @@ class TrainingEdges {
       for (const { node, steps, visited } of fronts)
         for (const { to, edge, forward } of this.#from(node)) {
           if (++followed > mostFollowed) return found;
-          if (visited.includes(to) || isAsked(edge)) continue;
+          await this.#pace.count();
+          if (visited.includes(to) || this.#isAsked(edge)) continue;
           const path = [...steps, { edge, forward }];
           if (to === dst) found.push(path);
           else if (depth < length) next.push({ node: to, steps: path, visited: [...visited, to] });
@@ -148,62 +166,82 @@ class TrainingEdges {
   }
 
   /** Counts the pairs that a kind of path connects, and those that have the relation too. */
-  confidence(steps: readonly PathStep[], { src: askedSrc, dst: askedDst, relation }: AskedEdge): Confidence {
+  async confidence(steps: readonly PathStep[]): Promise<Confidence> {
+    const { src, dst } = this.#asked;
     const kinds = this.#kinds(steps);
     let [support, pairs] = [0, 0];
-    for (const start of this.#startsOf(kinds[0])) {
+    for (const start of await this.#startsOf(kinds[0])) {
+      await this.#pace.step();
       const ends = this.#ends(start, kinds);
+      // The edge in question must not prove itself.
+      if (start === src) ends.delete(dst);
       if (ends.size === 0) continue;
-      const tails = this.#tailsOf(start, relation);
-      for (const end of ends) {
-        // The edge in question must not prove itself.
-        if (end === start || (start === askedSrc && end === askedDst)) continue;
-        pairs++;
-        if (tails.has(end)) support++;
-      }
+      pairs += ends.size;
+      for (const end of await this.#tailsOf(start)) if (ends.has(end)) support++;
     }
     return { support, pairs, confidence: support / (pairs + doubt) };
   }
 
   /** Returns some nodes from which a step of a kind leads, spread over all of them. */
-  #startsOf({ relation, forward }: StepKind): readonly number[] {
+  async #startsOf({ relation, forward }: StepKind): Promise<readonly number[]> {
     const name = nameOf({ relation, forward });
     const known = this.#starts.get(name);
     if (known !== undefined) return known;
-    const { src, dst, relations, splits } = this.#index.columns;
-    const distinct = new Set<number>();
-    for (let e = 0; e < src.length; e++)
-      if ((splits === null || splits[e] === 0) && (relations?.[e] ?? 0) === relation)
-        distinct.add(forward ? src[e] : dst[e]);
-    const all = [...distinct].sort((a, b) => a - b);
-    const starts =
-      all.length <= mostStarts
-        ? all
-        : Array.from({ length: mostStarts }, (_, i) => all[Math.floor((i * all.length) / mostStarts)]);
+    const { columns, numNodes } = this.#index;
+    const { src, dst, relations, splits } = columns;
+    const leads = new Uint8Array(numNodes);
+    let count = 0;
+    for (let e = 0; e < src.length; e++) {
+      if (e % atOnce === 0) await this.#pace.step();
+      if ((splits !== null && splits[e] !== 0) || (relations?.[e] ?? 0) !== relation) continue;
+      const node = forward ? src[e] : dst[e];
+      if (leads[node] === 0) count++;
+      leads[node] = 1;
+    }
+    const starts: number[] = [];
+    const wanted = Math.min(count, mostStarts);
+    for (let node = 0, passed = 0; starts.length < wanted; node++) {
+      if (node % atOnce === 0) await this.#pace.step();
+      if (leads[node] === 1 && passed++ === Math.floor((starts.length * count) / wanted)) starts.push(node);
+    }
     this.#starts.set(name, starts);
     return starts;
   }
 
-  /** Returns the nodes that paths of a kind reach, or those among the first edges. */
-  #ends(start: number, kinds: readonly StepKind[]): ReadonlySet<number> {
+  /**
+   * Returns the nodes that simple paths of a kind reach without the edge in question, or those along the first edges. One path
+   * is followed to its end before the next, so that a hub on the way does not use up the budget before any end is reached.
+   */
+  #ends(start: number, kinds: readonly StepKind[]): Set<number> {
+    const ends = new Set<number>();
+    const visited = [start];
     let followed = 0;
-    let ends = new Set([start]);
-    for (const kind of kinds) {
-      const next = new Set<number>();
-      for (const node of ends)
-        for (const { to, relation, forward } of this.#from(node)) {
-          if (++followed > mostFromStart) break;
-          if (relation === kind.relation && forward === kind.forward) next.add(to);
+    const follow = (node: number): void => {
+      const kind = kinds[visited.length - 1];
+      for (const { to, edge, relation, forward } of this.#from(node)) {
+        if (++followed > mostFromStart) return;
+        if (relation !== kind.relation || forward !== kind.forward) continue;
+        if (visited.includes(to) || this.#isAsked(edge)) continue;
+        if (visited.length === kinds.length) ends.add(to);
+        else {
+          visited.push(to);
+          follow(to);
+          visited.pop();
         }
-      ends = next;
-    }
+      }
+    };
+    follow(start);
     return ends;
   }
 
-  #tailsOf(node: number, relation: number | null): ReadonlySet<number> {
+  /** Returns the nodes that training edges of the relation in question lead to. */
+  async #tailsOf(node: number): Promise<ReadonlySet<number>> {
+    const { relation } = this.#asked;
     const tails = new Set<number>();
-    for (const step of this.#from(node))
+    for (const step of this.#from(node)) {
+      await this.#pace.count();
       if (step.forward && (relation === null || step.relation === relation)) tails.add(step.to);
+    }
     return tails;
   }
 }

@@ -23,15 +23,19 @@ import type { OpenedGraphRun } from '../../train/index.js';
 import { Random } from '../../util/philox.js';
 import { scorePairs } from '../search/score-pairs.js';
 import type { NodeRows } from '../top-nodes.js';
-import { type EdgeColumns, edgeIndexOf } from '../views/edge-index.js';
+import { type EdgeIndex, edgeIndexOf } from '../views/edge-index.js';
 import { type ScoredBy, scoredBy } from './influential-facts.js';
+import { knownEnds, otherNodes } from './other-nodes.js';
 import type { Pace } from './pace.js';
 import type { AskedEdge } from './paths.js';
 
 /** Facts of one end that its row is fitted to, the first of those given. */
 const mostFacts = 100;
-/** Random other ends that a fact competes with. */
+/** Random other ends that a fact competes with, and nodes that they are taken from; fewer in a small graph. */
 const numOthers = 16;
+const numDrawn = 64;
+/** The score of an end that is missing: it has no share in the cross-entropy. */
+const missing = -1e9;
 const steps = 60;
 /** The learning rate, as a fraction of the size of the numbers in rows. */
 const rate = 0.1;
@@ -41,24 +45,23 @@ const stream = 0x72656669;
 export class EndRefit {
   readonly #by: ScoredBy;
   readonly #asked: AskedEdge;
-  readonly #columns: EdgeColumns;
+  readonly #index: EdgeIndex;
   readonly #pace: Pace;
-  /** Rows of random nodes: the other ends that facts compete with. */
-  readonly #others: NodeRows;
+  readonly #drawn: DrawnNodes;
   readonly #start: Float32Array;
   readonly #lr: number;
 
-  private constructor(by: ScoredBy, asked: AskedEdge, columns: EdgeColumns, others: NodeRows, pace: Pace) {
+  private constructor(by: ScoredBy, asked: AskedEdge, index: EdgeIndex, drawn: DrawnNodes, pace: Pace) {
     this.#by = by;
     this.#asked = asked;
-    this.#columns = columns;
+    this.#index = index;
     this.#pace = pace;
-    this.#others = others;
-    const { rows, width } = others;
-    const count = rows.length / width;
+    this.#drawn = drawn;
+    const { rows, width } = drawn;
+    const count = Math.max(1, drawn.ids.length);
     this.#start = Float32Array.from({ length: width }, (_, i) => {
       let total = 0;
-      for (let row = 0; row < count; row++) total += rows[row * width + i];
+      for (let row = 0; row < drawn.ids.length; row++) total += rows[row * width + i];
       return total / count;
     });
     let squares = 0;
@@ -74,9 +77,11 @@ export class EndRefit {
     const by = scoredBy(run);
     const random = new Random(seed, stream);
     const { numNodes } = run.storage;
-    const ids = Int32Array.from({ length: numOthers }, () => random.nextInt(numNodes));
-    const { columns } = await edgeIndexOf(run);
-    return new EndRefit(by, asked, columns, await by.rows(ids), pace);
+    const ids = otherNodes(random, numDrawn, numNodes, new Set([asked.src, asked.dst]));
+    // The width is that of any row, also where no node is left.
+    const { width } = await by.rows(Int32Array.of(asked.src));
+    const { rows } = await by.rows(ids);
+    return new EndRefit(by, asked, await edgeIndexOf(run), { ids, rows, width }, pace);
   }
 
   /** Returns the score of the edge with rows that are fitted to these facts alone. */
@@ -94,10 +99,10 @@ export class EndRefit {
 
   /** Returns the row of a node that its facts lead to; the start without any. */
   async #fit(node: number, facts: readonly number[]): Promise<Float32Array> {
-    const { src, dst } = this.#columns;
+    const { src, dst } = this.#index.columns;
     const asHead = facts.filter((edge) => src[edge] === node).slice(0, mostFacts);
     const asTail = facts.filter((edge) => dst[edge] === node && src[edge] !== node).slice(0, mostFacts);
-    const sides = [await this.#side(asHead, 'head'), await this.#side(asTail, 'tail')].filter(
+    const sides = [await this.#side(node, asHead, 'head'), await this.#side(node, asTail, 'tail')].filter(
       (side) => side !== null,
     );
     if (sides.length === 0) return this.#start;
@@ -123,18 +128,24 @@ export class EndRefit {
   }
 
   /** Returns the facts of a node on one side with the rows of their other ends, the true one of each fact first. */
-  async #side(facts: readonly number[], at: 'head' | 'tail'): Promise<FactSide | null> {
+  async #side(node: number, facts: readonly number[], at: 'head' | 'tail'): Promise<FactSide | null> {
     if (facts.length === 0) return null;
-    const { src, dst, relations } = this.#columns;
+    const { src, dst, relations } = this.#index.columns;
     const ends = await this.#by.rows(
       Int32Array.from(facts, (edge) => (at === 'head' ? dst[edge] : src[edge])),
     );
-    const { rows: others, width } = this.#others;
+    const known = await knownEnds(this.#index, node, at, this.#pace);
+    const { ids, rows: drawn, width } = this.#drawn;
     const group = 1 + numOthers;
     const rows = new Float32Array(facts.length * group * width);
-    for (let i = 0; i < facts.length; i++) {
+    const added = new Float32Array(facts.length * group);
+    for (const [i, edge] of facts.entries()) {
+      const trueEnds = known.get(relations?.[edge] ?? 0);
+      const others = [...ids.keys()].filter((row) => trueEnds?.has(ids[row]) !== true).slice(0, numOthers);
       rows.set(ends.rows.subarray(i * width, (i + 1) * width), i * group * width);
-      rows.set(others, (i * group + 1) * width);
+      for (const [j, row] of others.entries())
+        rows.set(drawn.subarray(row * width, (row + 1) * width), (i * group + 1 + j) * width);
+      added.fill(missing, i * group + 1 + others.length, (i + 1) * group);
     }
     const repeated =
       relations === null
@@ -143,24 +154,32 @@ export class EndRefit {
             { length: facts.length * group },
             (_, i) => relations[facts[Math.floor(i / group)]],
           );
-    return { at, rows, relations: repeated, count: facts.length };
+    return { at, rows, added, relations: repeated, count: facts.length };
   }
 
   /** Returns the mean loss of facts: the cross-entropy of the true other end among the random ones. */
-  #loss(row: Tensor, { at, rows, relations, count }: FactSide): Tensor {
+  #loss(row: Tensor, { at, rows, added, relations, count }: FactSide): Tensor {
     const group = 1 + numOthers;
     const others = fromTypedArray(rows, [count * group, rows.length / (count * group)]);
     const own = gatherRows(row, new Int32Array(count * group));
     const [from, to] = at === 'head' ? [own, others] : [others, own];
     const scores = scorePairs(this.#by.decoder, { src: from, dst: to, relations, rows: to });
-    return neg(mean(slice(logSoftmax(reshape(scores, [count, group]), 1), 0, 1, 1)));
+    const competing = add(reshape(scores, [count, group]), fromTypedArray(added, [count, group]));
+    return neg(mean(slice(logSoftmax(competing, 1), 0, 1, 1)));
   }
+}
+
+/** Random nodes: other ends that facts compete with are taken from them. */
+interface DrawnNodes extends NodeRows {
+  readonly ids: Int32Array;
 }
 
 interface FactSide {
   readonly at: 'head' | 'tail';
-  /** Rows of the other ends: of each fact, then those it competes with. */
+  /** Rows of the other ends: of each fact, then those it competes with, none of which is known to be true. */
   readonly rows: Float32Array;
+  /** Added to the score of each row: `missing` where no node is left, otherwise 0. */
+  readonly added: Float32Array;
   readonly relations: Int32Array | null;
   readonly count: number;
 }
