@@ -1,10 +1,11 @@
 /** The work of `skein ui`: serves the page for runs until a signal. */
 import { randomBytes } from 'node:crypto';
-import { isLoopback } from '../server/host-names.js';
+import { hostname } from 'node:os';
+import { isEveryAddress, isLoopback, reachableHost } from '../server/host-names.js';
 import { modelSource, type RunningServer, serve } from '../server/index.js';
 import { RunCatalog } from '../server/runs/run-catalog.js';
 import { Output } from '../train/index.js';
-import { ValueError } from '../util/errors.js';
+import { SkeinError } from '../util/errors.js';
 import type { PluginOptions } from './options/options.js';
 import { readToken } from './read-token.js';
 import { untilStopped } from './stop-signals.js';
@@ -48,6 +49,10 @@ async function showUntil(
       ? `Open ${server.pageLink()}`
       : `Open ${server.pageLink()}\nThe link works once, within 15 minutes.`,
   );
+  if (isEveryAddress(host))
+    output.text(
+      `On other machines, use the name of this machine (${hostname()}) instead of ${reachableHost(host)}.`,
+    );
   output.event('listening', { url: server.url, link: server.pageLink(), runs: count });
   await stopped;
   await server.close();
@@ -79,7 +84,8 @@ export async function openPage(
       modelSource(run, { command: 'ui', plugins, onError, onWarning: (message) => output.warn(message) }),
     reloadEvery: 0,
   }).catch((error: unknown) => {
-    throw error instanceof ValueError ? new ValueError(error.message.replace(/^serve:/, 'ui:')) : error;
+    if (error instanceof SkeinError) error.message = error.message.replace(/^serve:/, 'ui:');
+    throw error;
   });
   return { server, runs };
 }

@@ -25,11 +25,11 @@ const example = { events: [{ id: 'e-1', head: 'u3', tail: 'u7', time: 1700020000
 /** Which part of a list is wanted. */
 const page = z.object({
   limit: z.coerce
-    .number()
+    .number({ error: atMost })
     .pipe(z.int({ error: atMost }).min(1, { error: atMost }).max(mostListed, { error: atMost }))
     .optional(),
   after: z.coerce
-    .number()
+    .number({ error: aKey })
     .pipe(z.int({ error: aKey }).min(0, { error: aKey }))
     .optional(),
 });

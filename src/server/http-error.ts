@@ -3,7 +3,7 @@
  * leave the server; anything unexpected is logged and answered as "internal error".
  */
 import { StreamBusyError, StreamStoppedError } from '../predict/index.js';
-import { SkeinError, StateError } from '../util/errors.js';
+import { ConfigError, FormatError, SkeinError, StateError, StorageError } from '../util/errors.js';
 
 /** Codes of errors, by status. */
 export type ErrorCode =
@@ -16,6 +16,7 @@ export type ErrorCode =
   | 'method_not_allowed'
   | 'timeout'
   | 'unsupported'
+  | 'unreadable'
   | 'too_large'
   | 'unsupported_media_type'
   | 'too_many_events'
@@ -74,6 +75,16 @@ export const stillOpening = (): HttpError =>
 /** Returns an error of status 400 about the part of a body at `at`. */
 export function invalid(at: string, what: string, got: string): HttpError {
   return new HttpError(400, 'invalid', `${at}: expected ${what}, got ${got}.`);
+}
+
+/** Classes whose errors are about files: damaged ones, or ones of another form. */
+const fileErrors = [FormatError, StorageError, ConfigError];
+
+/** Returns the answer for files of a run that cannot be read; any other error as it is. */
+export function asUnreadable(error: unknown): unknown {
+  return error instanceof SkeinError && fileErrors.some((kind) => error instanceof kind)
+    ? new HttpError(409, 'unreadable', error.message)
+    : error;
 }
 
 /** Classes whose errors are about the arguments of a call. */

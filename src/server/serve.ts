@@ -9,7 +9,7 @@ import { StateError } from '../util/errors.js';
 import { runAll } from '../util/run-all.js';
 import { type RunList, type ServerState, serverApp } from './app.js';
 import { answerConnectionErrors, errorResponse, requireHost, wrongAddress } from './connection-errors.js';
-import { hostNames } from './host-names.js';
+import { hostNames, reachableHost } from './host-names.js';
 import { internalError } from './http-error.js';
 import { findModel } from './info-routes.js';
 import type { ServeLimits } from './limits.js';
@@ -58,7 +58,7 @@ export async function serve(options: ServeOptions): Promise<RunningServer> {
   const address = server.address();
   const actual = typeof address === 'object' && address !== null ? address.port : port;
   hosts.push(...hostNames(host, actual));
-  const url = `http://${host.includes(':') ? `[${host}]` : host}:${actual}`;
+  const url = urlOf(host, actual);
   const closeModels = (): Promise<void> => {
     metrics.close();
     return runAll(models.map((model) => () => model.close()));
@@ -89,13 +89,16 @@ export async function serve(options: ServeOptions): Promise<RunningServer> {
   let closing: Promise<void> | null = null;
   return {
     ...{ url, models },
-    pageLink: () => `${url}${basePath}${sessions?.newLink() ?? '/'}`,
+    pageLink: () => `${urlOf(reachableHost(host), actual)}${basePath}${sessions?.newLink() ?? '/'}`,
     close: () => {
       closing ??= close();
       return closing;
     },
   };
 }
+
+const urlOf = (host: string, port: number): string =>
+  `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 
 /** Makes the state of a server whose models are still to be opened. */
 function newState(
@@ -183,14 +186,19 @@ function listen(
   server.setTimeout(limits.idleTimeout + limits.answerTimeout);
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) =>
-      reject(
-        new StateError(
-          `serve: expected a free port, got ${host}:${port} (${error.code}). Choose another with --port.`,
-        ),
-      ),
+      reject(new StateError(whyNotListening(host, port, error.code ?? error.message))),
     );
     server.listen(port, host, () => resolve(server));
   });
+}
+
+/** Codes of errors about the address, not the port. */
+const wrongHost = new Set(['ENOTFOUND', 'EAI_AGAIN', 'EADDRNOTAVAIL', 'EAFNOSUPPORT', 'EINVAL']);
+
+function whyNotListening(host: string, port: number, code: string): string {
+  return wrongHost.has(code)
+    ? `serve: expected an address or a name of this machine for --host, got ${host} (${code}). Leave --host out for 127.0.0.1, or pass 0.0.0.0 for all addresses.`
+    : `serve: expected a free port, got ${host}:${port} (${code}). Choose another with --port.`;
 }
 
 /** Looks for newer models from time to time; returns a function that stops it. */

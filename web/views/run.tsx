@@ -218,9 +218,16 @@ function Settings({ run }: { readonly run: RunDetails }) {
   );
 }
 
+interface RunLog {
+  readonly text: string;
+  readonly isWhole: boolean;
+  /** Why it cannot be shown. */
+  readonly problem: string | null;
+}
+
 function Log({ name }: { readonly name: string }) {
   const [isOpen, setOpen] = useState(false);
-  const { value, error } = useLoad<{ text: string; isWhole: boolean }>(isOpen ? runPath(name, 'log') : null);
+  const { value, error } = useLoad<RunLog>(isOpen ? runPath(name, 'log') : null);
   return (
     <details open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>Log</summary>
@@ -229,7 +236,7 @@ function Log({ name }: { readonly name: string }) {
         // biome-ignore lint/a11y/noNoninteractiveTabindex: A region that scrolls must be reachable with the keyboard.
         <pre class="log" tabIndex={0}>
           {value.isWhole ? '' : '… earlier lines are in log.txt\n'}
-          {value.text === '' ? 'The run has no log.' : value.text}
+          {value.text === '' ? (value.problem ?? 'The run has no log.') : value.text}
         </pre>
       )}
     </details>

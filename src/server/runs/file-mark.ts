@@ -2,7 +2,8 @@
  * Tells whether a file that grows is still the one that was seen before. The number of a file does not say it: a file that is
  * removed and written again often gets the number of the old one.
  */
-import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
+import { readSync, statSync } from 'node:fs';
+import { withRunFile } from './run-file.js';
 
 export interface FileMark {
   readonly size: number;
@@ -24,19 +25,14 @@ export function markOf(path: string, before: FileMark | null = null): FileMark |
   const found = statSync(path, { throwIfNoEntry: false });
   if (found === undefined) return null;
   if (before !== null && before.stamp === stampOf(found)) return before;
-  const file = openIfThere(path);
-  if (file === null) return null;
-  try {
-    const facts = fstatSync(file);
+  return withRunFile(path, (file, facts) => {
     const bytes = Buffer.alloc(mostHead);
     const [line] = bytes.toString('latin1', 0, readSync(file, bytes, 0, mostHead, 0)).split('\n', 1);
     const { size, dev, ino, birthtimeMs, ctimeMs } = facts;
     // Where the time of birth is not known, the system gives 0 or the time of the last change.
     const born = birthtimeMs > 0 && birthtimeMs !== ctimeMs ? birthtimeMs : null;
     return { size, stamp: stampOf(facts), place: `${dev} ${ino}`, born, head: line };
-  } finally {
-    closeSync(file);
-  }
+  });
 }
 
 /** Returns whether a file has only grown, or been cut, since an earlier mark. */
@@ -56,13 +52,3 @@ interface Stamped {
 
 const stampOf = ({ dev, ino, size, mtimeMs, ctimeMs }: Stamped): string =>
   [dev, ino, size, mtimeMs, ctimeMs].join(' ');
-
-/** Returns null for a file that has just been removed. */
-function openIfThere(path: string): number | null {
-  try {
-    return openSync(path, 'r');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw error;
-  }
-}

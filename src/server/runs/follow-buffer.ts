@@ -2,9 +2,10 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { bufferFile, readBufferFile } from '../../train/run/buffer-file.js';
+import { bufferFile } from '../../train/run/buffer-file.js';
 import type { BufferRecord } from '../../train/run/buffer-record.js';
 import type { FollowOptions } from './follow-lines.js';
+import { readBuffer } from './read-buffer.js';
 
 /** Ends when the signal is aborted. A file that does not exist yet, or is damaged, has no content. */
 export async function* followBuffer(
@@ -17,7 +18,7 @@ export async function* followBuffer(
     const found = await stat(path).catch(() => null);
     const now = found === null ? null : `${found.ino} ${found.mtimeMs} ${found.size}`;
     if (now !== null && now !== identity) {
-      const record = readBufferFile(path);
+      const record = readBuffer(directory);
       if (record !== null) yield record;
     }
     identity = now;

@@ -2,6 +2,7 @@
 import { open } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
 import { type FileMark, isSameFile, markOf } from './file-mark.js';
+import { readFlags } from './run-file.js';
 
 /** New lines, or that the file was replaced and starts again. */
 export type FollowedLines =
@@ -63,7 +64,7 @@ function lookAt(path: string, before: FileMark | null): FileMark | null {
 }
 
 async function readAt(path: string, position: number, length: number): Promise<Uint8Array> {
-  const file = await open(path, 'r');
+  const file = await open(path, readFlags);
   try {
     const { buffer, bytesRead } = await file.read(new Uint8Array(length), 0, length, position);
     return buffer.subarray(0, bytesRead);

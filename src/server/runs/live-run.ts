@@ -1,10 +1,12 @@
 /** A run as server-sent events: its records as they are written, its state and its partition buffer when they change. */
 import { join } from 'node:path';
 import { streamSSE } from 'hono/streaming';
+import { isRunDirectory } from '../../train/find-run.js';
 import type { ServerState } from '../app.js';
 import type { ServerContext } from '../routes.js';
 import { followBuffer } from './follow-buffer.js';
 import { followLines } from './follow-lines.js';
+import { parseRecord } from './parse-record.js';
 import { runState } from './run-summary.js';
 
 /** Milliseconds between lines that keep a silent connection open through proxies. */
@@ -14,7 +16,7 @@ const stateEvery = 500;
 
 /**
  * Sends the records of metrics.jsonl behind its byte `from`, those that exist at once and later ones as they are written.
- * `restart` says that the file has been replaced or cut.
+ * `restart` says that the file has been replaced or cut. The stream of a run that is removed ends with the state `gone`.
  */
 export function liveRun(
   directory: string,
@@ -33,15 +35,17 @@ export function liveRun(
     let known = '';
     const look = (): void => {
       const state = stateOf(directory);
-      if (state !== known && !signal.aborted) send('state', JSON.stringify({ state })).catch(stop);
+      if (state === known || signal.aborted) return;
       known = state;
+      const sent = send('state', JSON.stringify({ state })).catch(stop);
+      if (state === 'gone') void sent.then(stop);
     };
     look();
     const looks = setInterval(look, stateEvery);
     const sendRecords = async (): Promise<void> => {
       for await (const found of followLines(join(directory, 'metrics.jsonl'), { signal, from }))
         if (found.kind === 'restart') await send('restart', '{}');
-        else await send('records', `[${found.lines.filter(isRecord).join(',')}]`);
+        else await send('records', `[${found.lines.filter((line) => parseRecord(line) !== null).join(',')}]`);
     };
     const sendBuffer = async (): Promise<void> => {
       for await (const record of followBuffer(directory, { signal }))
@@ -58,21 +62,11 @@ export function liveRun(
   });
 }
 
-/** Returns the state; a directory that cannot be read has none to tell. */
+/** Returns the state: `gone` for a run that has been removed, `unknown` for a directory that cannot be read. */
 function stateOf(directory: string): string {
   try {
-    return runState(directory);
+    return isRunDirectory(directory) ? runState(directory) : 'gone';
   } catch {
     return 'unknown';
-  }
-}
-
-/** Returns whether a line is JSON: a damaged one would make its neighbours unreadable. */
-function isRecord(line: string): boolean {
-  try {
-    JSON.parse(line);
-    return true;
-  } catch {
-    return false;
   }
 }

@@ -55,12 +55,13 @@ export class RunCatalog {
     // `fitLinks` and its siblings keep the run in a folder "run" of their directory.
     const named = basename(path) === 'run' && inside !== 'run' ? dirname(path) : path;
     const plain = (inside === '' ? basename(named) : relative(root, named))
-      .replace(/[^\w.-]+/g, '-')
-      .replace(/^[^A-Za-z0-9]+/, '')
-      .slice(0, 60);
+      .normalize('NFC')
+      .replace(/[^\p{L}\p{M}\p{N}_.-]+/gu, '-')
+      .replace(/^[^\p{L}\p{N}]+/u, '');
+    const short = Array.from(plain).slice(0, 60).join('') || 'run';
     const taken = new Set(this.#names.values());
-    let name = plain === '' ? 'run' : plain;
-    for (let i = 2; taken.has(name); i++) name = `${plain}-${i}`;
+    let name = short;
+    for (let i = 2; taken.has(name); i++) name = `${short}-${i}`;
     this.#names.set(path, name);
     return name;
   }

@@ -2,8 +2,9 @@
 import { appendFileSync, mkdtempSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect, it } from 'vitest';
+import { afterAll, expect, it, vi } from 'vitest';
 import { readCurves } from '../../train/run/run-curves.js';
+import { parseRecord } from './parse-record.js';
 import { RunCourse, RunCourses } from './run-course.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'skein-course-'));
@@ -68,4 +69,48 @@ it('begins again with a file that was removed and written again under the same n
   rmSync(path);
   writeFileSync(path, epoch(1, 0.9) + epoch(2, 0.8) + epoch(3, 0.7));
   expect(courses.of(path).curves.epochs.map(({ loss }) => loss)).toEqual([0.9, 0.8, 0.7]);
+});
+
+it('leaves out a line of more than 4 MiB, and what is in it, and reads on behind it', () => {
+  const inner = epoch(7, 0.1).trim();
+  const begin = `{"event":"note","text":"${'x'.repeat(5 * 2 ** 20)}`;
+  writeFileSync(path, epoch(1, 0.5) + begin);
+  const course = new RunCourse(path);
+  course.refresh();
+  // The position is that of a whole line, from which records are followed.
+  expect(course.position).toBe(epoch(1, 0.5).length);
+  const read = vi.spyOn(Buffer, 'allocUnsafe');
+  course.refresh();
+  // What has been looked at is not read again.
+  for (const [size] of read.mock.calls) expect(size).toBeLessThanOrEqual(2 ** 20);
+  read.mockRestore();
+  appendFileSync(path, `${'x'.repeat(9 * 2 ** 20)}${inner}\n${epoch(2, 0.4)}`);
+  course.refresh();
+  expect(course.curves.epochs.map(({ epoch: number, loss }) => [number, loss])).toEqual([
+    [1, 0.5],
+    [2, 0.4],
+  ]);
+  appendFileSync(path, epoch(3, 0.3));
+  course.refresh();
+  expect(course.curves.epochs).toHaveLength(3);
+  writeFileSync(path, epoch(1, 0.9));
+  course.refresh();
+  expect(course.curves.epochs.map(({ loss }) => loss)).toEqual([0.9]);
+});
+
+it('leaves out JSON that is no record', () => {
+  const wrong = [
+    ...['7', 'null', '"text"', '[]', '[{"event":"epoch","epoch":9}]', 'true'],
+    ...['{"event":"epoch","epoch":-1}', '{"event":"epoch","epoch":1e20}', '{"event":"epoch","epoch":1e400}'],
+    ...['{"event":"epoch","epoch":"9"}', '{"event":"epoch","epoch":9,"seconds":-5}'],
+    ...['{"time":"no date","event":"epoch","epoch":9}', '{"time":12,"event":"epoch","epoch":9}'],
+    '{"event":"eval","set":"validation","epoch":{},"mrr":1}',
+  ];
+  writeFileSync(path, `${wrong.join('\n')}\n${epoch(1, 0.5)}`);
+  const course = new RunCourse(path);
+  course.refresh();
+  expect(course.curves.epochs.map((one) => one.epoch)).toEqual([1]);
+  expect([course.started, course.records]).toEqual([time, []]);
+  for (const line of wrong) expect(parseRecord(line)).toBeNull();
+  expect(parseRecord('{"event":"epoch","epoch":1,"loss":null,"seconds":0}')).not.toBeNull();
 });

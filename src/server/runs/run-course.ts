@@ -2,12 +2,15 @@
  * The records of a run as a page needs them, kept between requests: of a file that has grown only the new lines are parsed, because
  * a page asks twice a second about a run that is being trained.
  */
-import { closeSync, openSync, readSync } from 'node:fs';
+import { readSync } from 'node:fs';
 import type { MetricsRecord } from '../../train/run/metrics-file.js';
 import { CurveCollector, type RunCurves } from '../../train/run/run-curves.js';
 import { type FileMark, isSameFile, markOf } from './file-mark.js';
+import { parseRecord } from './parse-record.js';
+import { withRunFile } from './run-file.js';
 
-const chunk = 1024 * 1024;
+/** A line longer than this is not a record of a run. */
+const longestLine = 4 * 1024 * 1024;
 
 export class RunCourse {
   readonly #path: string;
@@ -16,6 +19,8 @@ export class RunCourse {
   #started: string | null = null;
   #mark: FileMark | null = null;
   #position = 0;
+  /** Bytes that have been looked at: more than `#position` within a line that is too long. */
+  #scanned = 0;
 
   /** @param path metrics.jsonl of the run */
   constructor(path: string) {
@@ -51,57 +56,45 @@ export class RunCourse {
     const before = this.#mark;
     const found = markOf(this.#path, before);
     const isKept = found !== null && before !== null && isSameFile(before, found);
-    if (!isKept || found.size < this.#position) this.#forget();
+    if (!isKept || found.size < this.#scanned) this.#forget();
     this.#mark = found;
-    if (found !== null && found.size > this.#position) this.#read(found.size);
+    if (found !== null) withRunFile(this.#path, (file, { size }) => this.#read(file, size));
   }
 
   #forget(): void {
     this.#curves = new CurveCollector();
     this.#records = [];
     this.#started = null;
-    this.#position = 0;
+    this.#position = this.#scanned = 0;
   }
 
-  #read(end: number): void {
-    const file = openSync(this.#path, 'r');
-    try {
-      let length = chunk;
-      while (this.#position < end) {
-        const bytes = Buffer.allocUnsafe(Math.min(length, end - this.#position));
-        const count = readSync(file, bytes, 0, bytes.length, this.#position);
-        const lines = bytes.subarray(0, count).lastIndexOf(10) + 1;
-        if (lines > 0) {
-          this.#add(bytes.toString('utf8', 0, lines));
-          this.#position += lines;
-        } else if (count < length) return;
-        // A line that is longer than a chunk is read again as a whole.
-        else length *= 2;
-      }
-    } finally {
-      closeSync(file);
+  #read(file: number, end: number): void {
+    if (this.#scanned >= end) return;
+    const bytes = Buffer.allocUnsafe(Math.min(longestLine, end - this.#scanned));
+    while (this.#scanned < end) {
+      const isInside = this.#scanned > this.#position;
+      const wanted = Math.min(bytes.length, end - this.#scanned);
+      const found = bytes.subarray(0, readSync(file, bytes, 0, wanted, this.#scanned));
+      const lines = found.lastIndexOf(10) + 1;
+      if (lines > 0) {
+        // The first one is the end of a line that is too long.
+        this.#add(found.toString('utf8', isInside ? found.indexOf(10) + 1 : 0, lines));
+        this.#position = this.#scanned += lines;
+      } else if (found.length > 0 && (isInside || found.length === longestLine))
+        this.#scanned += found.length;
+      else return;
     }
   }
 
   #add(text: string): void {
     for (const line of text.split('\n')) {
-      const record = line === '' ? null : parse(line);
+      const record = line === '' ? null : parseRecord(line);
       if (record === null) continue;
       const { event, time } = record;
       this.#started ??= typeof time === 'string' ? time : null;
       this.#curves.add(record);
       if (event === 'eval' || event === 'baseline') this.#records.push(record);
     }
-  }
-}
-
-/** Returns null for a line that is not a record. */
-function parse(line: string): MetricsRecord | null {
-  try {
-    const value: unknown = JSON.parse(line);
-    return typeof value === 'object' && value !== null ? (value as MetricsRecord) : null;
-  } catch {
-    return null;
   }
 }
 

@@ -2,7 +2,7 @@
 import { z } from '@hono/zod-openapi';
 import type { ServerState } from '../app.js';
 import { choice } from '../body-schemas.js';
-import { HttpError } from '../http-error.js';
+import { asUnreadable, HttpError } from '../http-error.js';
 import type { Route, ServerContext } from '../routes.js';
 import { graphView } from './graph-view.js';
 import { liveRun } from './live-run.js';
@@ -13,7 +13,7 @@ const anything = z.looseObject({});
 
 const whole = (low: number, high: number) => {
   const error = `a whole number from ${low} to ${high.toLocaleString('en')}`;
-  return z.coerce.number().pipe(z.int({ error }).min(low, { error }).max(high, { error }));
+  return z.coerce.number({ error }).pipe(z.int({ error }).min(low, { error }).max(high, { error }));
 };
 
 const neighborhoodQuery = z.object({
@@ -22,7 +22,7 @@ const neighborhoodQuery = z.object({
   limit: whole(1, 500).default(60),
 });
 
-const truthQuery = z.object({ node: z.string() });
+const truthQuery = z.object({ node: z.string({ error: 'the name of a node' }) });
 
 const mapQuery = z.object({
   method: choice(['pca', 'umap']).default('pca'),
@@ -39,7 +39,7 @@ const recentQuery = z.object({ limit: whole(1, 1000).default(20) });
 
 const namesQuery = z.object({
   of: choice(['nodes', 'relations']).default('nodes'),
-  text: z.string().max(200).default(''),
+  text: z.string().max(200, { error: 'text of at most 200 characters' }).default(''),
   limit: whole(1, 100).default(12),
 });
 
@@ -108,7 +108,9 @@ function viewRoutes(state: ServerState): Route[] {
           .use(({ predictor }) => read(graphView(predictor), options, context))
           .catch((error: unknown) => {
             // A client that left while a map was laid out reads no answer; that is not a failure of the server.
-            throw signal.aborted ? new HttpError(408, 'timeout', 'the client closed its connection.') : error;
+            throw signal.aborted
+              ? new HttpError(408, 'timeout', 'the client closed its connection.')
+              : asUnreadable(error);
           });
         return context.json(answer as object);
       },

@@ -1,15 +1,16 @@
 /** The state, results and curves of a run, read from its directory, in which a process may be training. */
-import { closeSync, existsSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
+import { existsSync, readSync, type Stats, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import { lockOwner } from '../../storage/process-lock.js';
 import { describeRun, type RunDescription } from '../../train/describe-run.js';
-import { bufferFile, readBufferFile } from '../../train/run/buffer-file.js';
 import type { BufferRecord } from '../../train/run/buffer-record.js';
 import type { EvaluationPoint, RunCurves } from '../../train/run/run-curves.js';
 import { readRunSettings } from '../../train/run/run-settings.js';
+import { readBuffer } from './read-buffer.js';
 import type { CatalogRun } from './run-catalog.js';
 import { type RunCourse, RunCourses } from './run-course.js';
+import { checkRunFile, checkRunFiles, withRunFile } from './run-file.js';
 import { thinPoints } from './thin-points.js';
 
 /** `training`: a process works in the directory. `stopped`: none does, and the run is not finished. */
@@ -105,7 +106,7 @@ export class RunReader {
         evaluations: [...new Set(curves.evaluations.map(({ set }) => set))].flatMap(ofSet),
       },
       ...{ checkpoints: described?.description.checkpoints ?? [], position },
-      buffer: readBufferFile(join(run.path, bufferFile)),
+      buffer: readBuffer(run.path),
     };
   }
 
@@ -128,6 +129,7 @@ export class RunReader {
     const files = state === 'finished' ? marks(directory) : '';
     const known = this.#described.get(directory);
     if (files !== '' && known?.files === files) return known.value;
+    checkRunFiles(directory);
     const description = await describeWhileTraining(directory, state, course);
     const value = { description, settings: Object.fromEntries(readRunSettings(directory)) };
     this.#described.delete(directory);
@@ -197,7 +199,9 @@ function damaged(run: CatalogRun, problem: string): RunSummary {
 /** Returns whether a process works in the directory of a run. */
 export function runState(directory: string): RunState {
   if (existsSync(join(directory, 'done.json'))) return 'finished';
-  return lockOwner(join(directory, 'run.lock')) === null ? 'stopped' : 'training';
+  const lock = join(directory, 'run.lock');
+  checkRunFile(lock);
+  return lockOwner(lock) === null ? 'stopped' : 'training';
 }
 
 const firstMetric = ({ evaluations }: RunCurves): string | null =>
@@ -215,20 +219,26 @@ function thin(values: readonly number[]): number[] {
 /** Most bytes of a log that a page shows. */
 const mostLog = 256 * 1024;
 
+export interface RunLog {
+  readonly text: string;
+  readonly isWhole: boolean;
+  /** Why the log cannot be shown; null for a sound one, or none. */
+  readonly problem: string | null;
+}
+
 /** Returns the end of log.txt; empty without one. */
-export function readLog(directory: string): { readonly text: string; readonly isWhole: boolean } {
-  const path = join(directory, 'log.txt');
-  if (!existsSync(path)) return { text: '', isWhole: true };
-  const file = openSync(path, 'r');
+export function readLog(directory: string): RunLog {
   try {
-    const { size } = fstatSync(file);
-    const bytes = Buffer.alloc(Math.min(size, mostLog));
-    const count = readSync(file, bytes, 0, bytes.length, size - bytes.length);
-    const text = bytes.toString('utf8', 0, count);
-    return size > mostLog
-      ? { text: text.slice(text.indexOf('\n') + 1), isWhole: false }
-      : { text, isWhole: true };
-  } finally {
-    closeSync(file);
+    return withRunFile(join(directory, 'log.txt'), readEnd) ?? { text: '', isWhole: true, problem: null };
+  } catch (error) {
+    return { text: '', isWhole: true, problem: error instanceof Error ? error.message : String(error) };
   }
+}
+
+function readEnd(file: number, { size }: Stats): RunLog {
+  const bytes = Buffer.alloc(Math.min(size, mostLog));
+  const count = readSync(file, bytes, 0, bytes.length, size - bytes.length);
+  const text = bytes.toString('utf8', 0, count);
+  const isWhole = size <= mostLog;
+  return { text: isWhole ? text : text.slice(text.indexOf('\n') + 1), isWhole, problem: null };
 }

@@ -44,7 +44,16 @@ export class BufferFile {
 /** Reads the file at a path; null if there is none, or none that is complete. */
 export function readBufferFile(path: string): BufferRecord | null {
   try {
-    const found = JSON.parse(readFileSync(path, 'utf8')) as Partial<BufferRecord> | null;
+    return parseBufferRecord(readFileSync(path, 'utf8'));
+  } catch {
+    return null;
+  }
+}
+
+/** Parses the content of the file; null if it is not complete. */
+export function parseBufferRecord(text: string): BufferRecord | null {
+  try {
+    const found = JSON.parse(text) as Partial<BufferRecord> | null;
     const isWhole = typeof found?.memory?.table === 'number' && isState(found.now);
     return isWhole ? (found as BufferRecord) : null;
   } catch {
