@@ -31,7 +31,7 @@ export interface ServedModelOptions extends QueueOptions {
 }
 
 /** Milliseconds that a closing model waits for its requests. */
-const longestUse = 5000;
+const longestUse = 1000;
 
 /** The most looks between two attempts to open a newer model. */
 const mostPause = 64;
