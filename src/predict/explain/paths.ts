@@ -61,6 +61,7 @@ export async function supportingPaths(
   const kinds = new Map<string, Confidence>();
   let found: SupportingPath[] = [];
   for (const steps of await training.paths(length)) {
+    await pace.count();
     const kind = training.kindOf(steps);
     let known = kinds.get(kind);
     if (known === undefined) {
@@ -70,7 +71,6 @@ export async function supportingPaths(
     }
     found.push({ steps, ...known });
     if (found.length >= mostKept + 2 * limit) found = best(found, limit);
-    await pace.count();
   }
   return best(found, limit);
 }
