@@ -151,7 +151,7 @@ it('answers 404 for the open model of a run that has been removed', async () => 
   expect((await ask('removed')).status).toBe(200);
 });
 
-it('ends the stream of a run that is removed with the state gone, and sends no line that is no record', async () => {
+it('ends the stream of a run that is removed with the state gone, and sends no line that is not a record', async () => {
   const run = copy('leaving');
   const answer = await fetch(`${server.url}/runs/leaving/live`);
   const reader = (answer.body as ReadableStream<Uint8Array>).getReader();

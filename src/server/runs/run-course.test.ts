@@ -98,7 +98,7 @@ it('leaves out a line of more than 4 MiB, and what is in it, and reads on behind
   expect(course.curves.epochs.map(({ loss }) => loss)).toEqual([0.9]);
 });
 
-it('leaves out JSON that is no record', () => {
+it('leaves out JSON that is not a record', () => {
   const wrong = [
     ...['7', 'null', '"text"', '[]', '[{"event":"epoch","epoch":9}]', 'true'],
     ...['{"event":"epoch","epoch":-1}', '{"event":"epoch","epoch":1e20}', '{"event":"epoch","epoch":1e400}'],

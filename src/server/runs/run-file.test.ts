@@ -1,4 +1,4 @@
-/** Files of a run that are none: links, pipes and directories are named, never followed or waited for. */
+/** Links, pipes and directories in place of the files of a run: they are named, never followed or waited for. */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -22,7 +22,7 @@ function newRun(): string {
   return directory;
 }
 
-/** What a run that comes from elsewhere may have instead of a file. */
+/** Entries that a run from elsewhere may have instead of a file. */
 const wrong: readonly (readonly [string, RegExp, (path: string) => void])[] = [
   ['a link', /regular file.*a symbolic link/, (path) => symlinkSync(outside, path)],
   ['a pipe', /regular file.*a pipe/, (path) => execFileSync('mkfifo', [path])],
