@@ -4,7 +4,7 @@ import { useEffect, useErrorBoundary, useRef, useState } from 'preact/hooks';
 import { get, type Loaded, useLoad } from './lib/api.js';
 import { linkTo, type Route, useRoute } from './lib/router.js';
 import type { RunList } from './lib/types.js';
-import { Failure } from './parts/failure.js';
+import { Empty, Failure } from './parts/failure.js';
 import { AskView } from './views/ask.js';
 import { CompareView } from './views/compare.js';
 import { FactsView } from './views/data.js';
@@ -39,7 +39,8 @@ export function App() {
   const route = useRoute();
   const loaded = useLoad<RunList>('./runs', get);
   const { value: list, error } = loaded;
-  useRefresh(loaded, route.view === 'runs');
+  const isUnknown = list !== null && route.run !== '' && list.runs.every(({ name }) => name !== route.run);
+  useRefresh(loaded, route.view === 'runs', isUnknown);
   const View = Object.hasOwn(views, route.view) ? views[route.view] : RunsView;
   const isOpened = useRef(false);
   useEffect(() => {
@@ -56,7 +57,8 @@ export function App() {
       <Header route={route} list={list} />
       <main id="view" tabIndex={-1}>
         {error !== null ? <Failure error={error} retry={loaded.reload} /> : null}
-        {list !== null ? (
+        {isUnknown ? <UnknownRun name={route.run} /> : null}
+        {list !== null && !isUnknown ? (
           <Guarded key={`${route.view} ${route.run}`}>
             <View route={route} list={list} reload={loaded.reload} />
           </Guarded>
@@ -67,6 +69,16 @@ export function App() {
   );
 }
 
+function UnknownRun({ name }: { readonly name: string }) {
+  return (
+    <Empty title="Unknown run">
+      <p role="alert">
+        Expected the name of a run, got "{name}". See the <a href={linkTo('runs')}>list of runs</a>.
+      </p>
+    </Empty>
+  );
+}
+
 /** Shows an error of a view in its place: the rest of the page continues to work. */
 function Guarded({ children }: { readonly children: ComponentChildren }) {
   const [error, retry] = useErrorBoundary();
@@ -74,9 +86,9 @@ function Guarded({ children }: { readonly children: ComponentChildren }) {
 }
 
 /** Reads the list again: often while a run is being trained or the first one is expected, seldom otherwise. */
-function useRefresh({ value, reload }: Loaded<RunList>, isShown: boolean): void {
+function useRefresh({ value, reload }: Loaded<RunList>, isShown: boolean, isAwaited: boolean): void {
   const isTraining = value?.runs.some(({ state }) => state === 'training') ?? false;
-  const isEmpty = value?.runs.length === 0;
+  const isEmpty = isAwaited || value?.runs.length === 0;
   useEffect(() => {
     const every = isEmpty || (isShown && isTraining) ? 2000 : 10_000;
     const timer = setInterval(() => document.hidden || reload(), every);
@@ -128,7 +140,9 @@ function RunChoice({ route, list }: { readonly route: Route; readonly list: RunL
       <select
         value={route.run}
         onChange={(event) => {
-          location.hash = linkTo(route.view, event.currentTarget.value);
+          const chosen = event.currentTarget.value;
+          const task = list.runs.find(({ name }) => name === chosen)?.task ?? '';
+          location.hash = linkTo(isOffered(route.view, task) ? route.view : 'run', chosen);
         }}
       >
         {list.runs.map(({ name }) => (

@@ -7,6 +7,7 @@ import { Output } from '../train/index.js';
 import { readCurves } from '../train/run/run-curves.js';
 import { readRunSettings } from '../train/run/run-settings.js';
 import { StateError, ValueError } from '../util/errors.js';
+import { isCount } from '../util/metric-names.js';
 
 interface ComparedRun {
   readonly name: string;
@@ -87,15 +88,19 @@ interface MetricRow {
 function metricRows(runs: readonly ComparedRun[]): MetricRow[] {
   return ['validation', 'test'].flatMap((split) => {
     const names = new Set(runs.flatMap(({ description }) => Object.keys(description.metrics[split] ?? {})));
-    return [...names].map((metric) => ({
-      name: `${split} ${metric}`,
-      values: runs.map(({ description }) => description.metrics[split]?.[metric] ?? Number.NaN),
-    }));
+    return [...names]
+      .map((metric) => ({
+        name: `${split} ${metric}`,
+        values: runs.map(({ description }) => description.metrics[split]?.[metric] ?? Number.NaN),
+      }))
+      .filter(({ values }) => values.some((value) => !Number.isNaN(value)));
   });
 }
 
-/** Returns numbers, with bars for metrics between 0 and 1. A mean rank (mr) begins at 1 and has no end. */
+/** Returns numbers, with bars for metrics between 0 and 1. A mean rank (mr) begins at 1 and has no end. Counts are whole. */
 function withBars(name: string, values: readonly number[]): string[] {
+  if (isCount(name.split(' ').at(-1) ?? ''))
+    return values.map((value) => (Number.isNaN(value) ? '–' : value.toLocaleString('en')));
   const isShare =
     !/ mr$/.test(name) && values.every((value) => Number.isNaN(value) || (value >= 0 && value <= 1));
   return values.map((value) => {

@@ -90,7 +90,7 @@ it('names what is wrong', async () => {
     /expected --head and --tail for a model of links/,
   );
   expect(await failure(at('links'), '--head', 'p3', '--tail', 'c1')).toMatch(/--relation/);
-  expect(await failure(at('nodes'), '--node', 'n99')).toMatch(/Did you mean/);
+  expect(await failure(at('nodes'), '--node', 'n99')).toMatch(/for --node, got .*Did you mean/);
   expect(await failure(at('nodes'), '--node', 'n3', '--class', 'ood')).toMatch(/Did you mean odd\?/);
   expect(await failure(at('nodes'), '--node', 'n3', '--length', '2')).toMatch(/no option for length/);
   expect(await failure(at('nodes'), '--node', 'n3', '--max-edges', '1')).toMatch(/at most 1 edges around n3/);

@@ -1,6 +1,7 @@
 /** The summary of repeated runs: mean and standard deviation of each metric, as numbers and as a table. */
 import { formatMetric } from '../train/run/reporter.js';
 import type { Metrics } from '../train/task.js';
+import { isCount } from '../util/metric-names.js';
 
 export interface RepeatedRun {
   readonly seed: number;
@@ -45,7 +46,7 @@ export function spread(values: readonly number[]): Spread {
 /** Returns the lines of the table: the deciding metric by seed, then all metrics. Counts of items are left out. */
 export function repeatTable(runs: readonly RepeatedRun[], { validation, test }: RepeatSummary): string[] {
   const names = [...new Set([...Object.keys(test), ...Object.keys(validation)])];
-  const shown = names.filter((name) => !/(^|_)(events|count)$/.test(name));
+  const shown = names.filter((name) => !isCount(name));
   const chosen = runs[0]?.best?.metric;
   const decisive = chosen !== undefined && shown.includes(chosen) ? chosen : shown[0];
   const cell = (metrics: Metrics): string =>

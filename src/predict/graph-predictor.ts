@@ -226,7 +226,7 @@ export class GraphPredictor extends BasePredictor {
   }
 
   protected override explainNode(node: Name, settings: ExplainSettings): Promise<NodeExplanation> {
-    return explainNodeByName(this.run, this.#node('name', node), this.#names, settings);
+    return explainNodeByName(this.run, this.nodeId(node), this.#names, settings);
   }
 
   protected override async explainEdge(edge: EdgeName, settings: ExplainSettings): Promise<LinkExplanation> {

@@ -1,6 +1,7 @@
 /** Curves of runs, as charts take them. */
 import type { Curve } from '../../src/plot/index.js';
 import { smooth } from '../../src/plot/index.js';
+import { isCount } from '../../src/util/metric-names.js';
 import type { EpochPoint, RunCurves } from './types.js';
 
 type WorkerPoint = EpochPoint['workers'][number];
@@ -40,13 +41,13 @@ export function metricCurves(runs: readonly NamedCurves[], metric: string, smoot
   });
 }
 
-/** Returns the names of the metrics on validation, the deciding one first. */
+/** Returns the names of the metrics on validation, the deciding one first; numbers of items are none. */
 export function metricNames(runs: readonly NamedCurves[], first: string | null): string[] {
   const names = new Set<string>(first === null ? [] : [first]);
   for (const { curves } of runs)
     for (const { set, metrics } of curves.evaluations)
       if (set === 'validation') for (const name of Object.keys(metrics)) names.add(name);
-  return [...names];
+  return [...names].filter((name) => !isCount(name));
 }
 
 /** Returns a curve of a number of each worker, by rank; none for a run on one worker. */

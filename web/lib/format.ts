@@ -1,4 +1,6 @@
 /** Numbers and times as people read them. */
+import { isCount } from '../../src/util/metric-names.js';
+
 export const count = (value: number): string => value.toLocaleString('en');
 
 export function metric(value: number | null | undefined): string {
@@ -6,6 +8,10 @@ export function metric(value: number | null | undefined): string {
   if (!Number.isFinite(value)) return value > 0 ? '∞' : '−∞';
   return Math.abs(value) < 10 ? value.toFixed(4) : value.toFixed(Math.abs(value) < 1000 ? 1 : 0);
 }
+
+/** Returns a value among the metrics of an evaluation: numbers of items are whole. */
+export const namedMetric = (name: string, value: number | null | undefined): string =>
+  isCount(name) && typeof value === 'number' ? count(value) : metric(value);
 
 export function duration(seconds: number): string {
   if (!Number.isFinite(seconds)) return '–';
@@ -31,6 +37,9 @@ export const isLower = (name: string): boolean => /(^|_)(loss|mr|rmse|mae|mse|er
 
 /** Returns text for shells: in single quotes, with those inside escaped. */
 export const shellText = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
+
+/** Returns text as a word of a shell, quoted if it has to be. */
+export const shellWord = (text: string): string => (/^[\w./@:+-]+$/.test(text) ? text : shellText(text));
 
 /** Whether times are seconds between 1980 and 2100. */
 export const isUnixTime = (time: number): boolean => time > 315_532_800 && time < 4_102_444_800;

@@ -1,4 +1,5 @@
 /** The result of a run that a list shows, and the best run by it. */
+import { isCount } from '../../src/util/metric-names.js';
 import { isLower } from './format.js';
 import type { RunSummary } from './types.js';
 
@@ -6,6 +7,8 @@ export interface RunResult {
   readonly name: string;
   readonly split: 'test' | 'validation';
   readonly value: number;
+  /** The metric on validation, by which runs are chosen; null without that split. */
+  readonly validation: number | null;
 }
 
 /** Returns the deciding metric on the test split, before its end on validation. */
@@ -15,23 +18,30 @@ export function resultOf({ metric: deciding, metrics, best }: RunSummary): RunRe
     // A loss decides about epochs, but tells a reader less than an accuracy.
     const name = isPlain(deciding) ? Object.keys(values).find((one) => !isPlain(one)) : deciding;
     if (name !== null && name !== undefined && values[name] !== undefined)
-      return { name, split, value: values[name] };
+      return { name, split, value: values[name], validation: metrics['validation']?.[name] ?? null };
   }
   return deciding === null || best === null
     ? null
-    : { name: deciding, split: 'validation', value: best.value };
+    : { name: deciding, split: 'validation', value: best.value, validation: best.value };
 }
 
-const isPlain = (name: string | null): boolean => name === null || name === 'loss';
+const isPlain = (name: string | null): boolean => name === null || name === 'loss' || isCount(name);
 
-/** Returns, of the runs with the same data, metric and split, those with the best value; alone a run is not the best. */
+/**
+ * Returns, of the runs with the same data, metric and split, those with the best value; alone a run is not the best. Validation
+ * decides where there is one: a run that is chosen by its test split has been fitted to it.
+ */
 export function bestOf(runs: readonly RunSummary[]): ReadonlySet<string> {
   const groups = new Map<string, { readonly run: string; readonly value: number }[]>();
   for (const run of runs) {
     const result = resultOf(run);
     if (result === null) continue;
-    const key = `${run.task} ${run.dataset} ${result.name} ${result.split}`;
-    groups.set(key, [...(groups.get(key) ?? []), { run: run.name, value: result.value }]);
+    const split = result.validation === null ? result.split : 'validation';
+    const key = `${run.task} ${run.dataset} ${result.name} ${split}`;
+    groups.set(key, [
+      ...(groups.get(key) ?? []),
+      { run: run.name, value: result.validation ?? result.value },
+    ]);
   }
   const found = [...groups].filter(([, group]) => group.length > 1);
   return new Set(

@@ -1,5 +1,5 @@
 /** A small graph as SVG: nodes are links, so that keys and screen readers reach them. */
-import { useMemo } from 'preact/hooks';
+import { useMemo, useRef, useState } from 'preact/hooks';
 import { forceLayout } from '../../src/plot/force-layout.js';
 import { labelsThatFit, shorten, textPlace } from '../lib/graph-labels.js';
 
@@ -46,6 +46,7 @@ export function GraphDrawing(props: GraphDrawingProps) {
   const isNarrow = matchMedia('(max-width: 560px)').matches;
   const { width, height } = sizeOf(isNarrow);
   const places = useMemo(() => layout(nodes.length, edges, sizeOf(isNarrow)), [nodes, edges, isNarrow]);
+  const { picked, pick, pointed } = usePicked(chosen);
   const labels = labelsThatFit(nodes, places, { width, chosen });
   return (
     <figure class="graph">
@@ -79,13 +80,16 @@ export function GraphDrawing(props: GraphDrawingProps) {
             // biome-ignore lint/a11y/useSemanticElements: SVG has no buttons.
             <g
               key={name}
-              class={`node${isOwn ? ' own' : ''}${group == null ? '' : ` s${groups.indexOf(group) % 8}`}`}
+              class={`node${isOwn ? ' own' : ''}${name === picked ? ' picked' : ''}${group == null ? '' : ` s${groups.indexOf(group) % 8}`}`}
               transform={`translate(${x} ${y})`}
               role="button"
               // Attributes of SVG keep their case, and that of HTML is not known there.
               tabindex={0}
               aria-label={`${name}: Enter explores it, E shows its edges`}
-              onClick={() => (isOwn ? undefined : onChoose(name))}
+              onPointerDown={({ pointerType }) => {
+                pointed.current = pointerType;
+              }}
+              onClick={() => (pointed.current === 'touch' ? pick(name) : isOwn ? undefined : onChoose(name))}
               onDblClick={() => onExpand(name)}
               onContextMenu={(event) => {
                 event.preventDefault();
@@ -109,35 +113,67 @@ export function GraphDrawing(props: GraphDrawingProps) {
         })}
       </svg>
       <figcaption>
-        <ul class="legend">
-          {groups.slice(0, 8).map((group, i) => (
-            <li key={group}>
-              <span class={`dot s${i}`} /> {group}
-            </li>
-          ))}
-          {relations
-            .filter(Boolean)
-            .slice(0, 8)
-            .map((relation, i) => (
-              <li key={relation}>
-                <span class={`line s${i % 8}`} /> {relation}
-              </li>
-            ))}
-          {edges.some(({ predicted }) => predicted) ? (
-            <li>
-              <span class="line dashed" /> predicted
-            </li>
-          ) : null}
-          {edges.some(({ split }) => split !== 'train') ? (
-            <li>
-              <span class="line dotted" /> held out
-            </li>
-          ) : null}
-        </ul>
-        <small>Click a node to explore it; right-click, or press E, to add its edges.</small>
+        <Legend {...{ edges, relations, groups }} />
+        {picked === null ? (
+          <small>
+            Click a node to explore it; right-click, or press E, to add its edges. A tap offers both.
+          </small>
+        ) : (
+          <span class="chips">
+            {picked === chosen ? null : (
+              <button type="button" onClick={() => onChoose(picked)}>
+                Explore {picked}
+              </button>
+            )}
+            <button type="button" onClick={() => onExpand(picked)}>
+              Add the edges of {picked}
+            </button>
+          </span>
+        )}
       </figcaption>
     </figure>
   );
+}
+
+function Legend({ edges, relations, groups }: Pick<GraphDrawingProps, 'edges' | 'relations' | 'groups'>) {
+  return (
+    <ul class="legend">
+      {groups.slice(0, 8).map((group, i) => (
+        <li key={group}>
+          <span class={`dot s${i}`} /> {group}
+        </li>
+      ))}
+      {relations
+        .filter(Boolean)
+        .slice(0, 8)
+        .map((relation, i) => (
+          <li key={relation}>
+            <span class={`line s${i % 8}`} /> {relation}
+          </li>
+        ))}
+      {edges.some(({ predicted }) => predicted) ? (
+        <li>
+          <span class="line dashed" /> predicted
+        </li>
+      ) : null}
+      {edges.some(({ split }) => split !== 'train') ? (
+        <li>
+          <span class="line dotted" /> held out
+        </li>
+      ) : null}
+    </ul>
+  );
+}
+
+/** The node that was tapped: a finger has no second button, so that buttons offer what to do with it. */
+function usePicked(chosen: string) {
+  const [picked, setPicked] = useState<{ readonly name: string; readonly around: string } | null>(null);
+  const pointed = useRef('mouse');
+  return {
+    picked: picked?.around === chosen ? picked.name : null,
+    pick: (name: string): void => setPicked({ name, around: chosen }),
+    pointed,
+  };
 }
 
 function layout(

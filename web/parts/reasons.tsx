@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { useId, useState } from 'preact/hooks';
 import { modelPath, post, useLoad } from '../lib/api.js';
-import { eventTime } from '../lib/format.js';
+import { count, eventTime } from '../lib/format.js';
 import { linkTo } from '../lib/router.js';
 import type {
   EventExplanation,
@@ -119,20 +119,25 @@ function Reasons({
 }
 
 function NodeReasons({ found, run }: { readonly found: NodeExplanation; readonly run: string }) {
+  const isMask = found.method === 'mask';
+  const total = totalOf(found.edges.length, found.fidelity);
   return (
     <>
-      <Weights title={`Edges that speak for ${found.class}`} rows={found.edges}>
+      <Weights title={`Edges that speak for ${found.class}`} rows={found.edges} of={total} {...{ isMask }}>
         {(edge) => <EdgeText edge={edge} run={run} />}
       </Weights>
-      <Weights title="Features" rows={found.features}>
+      {isMask ? <Spread rows={found.edges} /> : null}
+      <Weights title="Features" rows={found.features} {...{ isMask }}>
         {({ name }) => name}
       </Weights>
-      <Worth fidelity={found.fidelity} count={found.edges.length} what="edges" />
+      <Worth fidelity={found.fidelity} shown={found.edges.length} what="edges" />
     </>
   );
 }
 
 function LinkReasons({ found, run }: { readonly found: LinkExplanation; readonly run: string }) {
+  const isMask = found.method === 'mask';
+  const total = totalOf(found.facts.length, found.fidelity);
   return (
     <>
       {found.paths.length === 0 ? null : (
@@ -155,9 +160,10 @@ function LinkReasons({ found, run }: { readonly found: LinkExplanation; readonly
           </ul>
         </>
       )}
-      <Weights title="Known facts" rows={found.facts}>
+      <Weights title="Known facts" rows={found.facts} of={total} {...{ isMask }}>
         {(edge) => <EdgeText edge={edge} run={run} />}
       </Weights>
+      {isMask ? <Spread rows={found.facts} /> : null}
       <Weights title="Words" rows={found.words ?? []}>
         {({ word, column }) => (
           <>
@@ -165,7 +171,7 @@ function LinkReasons({ found, run }: { readonly found: LinkExplanation; readonly
           </>
         )}
       </Weights>
-      <Worth fidelity={found.fidelity} count={found.facts.length} what="facts" />
+      <Worth fidelity={found.fidelity} shown={found.facts.length} what="facts" />
     </>
   );
 }
@@ -173,14 +179,14 @@ function LinkReasons({ found, run }: { readonly found: LinkExplanation; readonly
 function EventReasons({ found }: { readonly found: EventExplanation }) {
   return (
     <>
-      <Weights title="Past events" rows={found.events}>
+      <Weights title="Past events" rows={found.events} of={totalOf(found.events.length, found.fidelity)}>
         {({ head, tail, time }) => (
           <>
             {head} <em>→</em> {tail} <small>{eventTime(time)}</small>
           </>
         )}
       </Weights>
-      <Worth fidelity={found.fidelity} count={found.events.length} what="events" />
+      <Worth fidelity={found.fidelity} shown={found.events.length} what="events" />
     </>
   );
 }
@@ -188,15 +194,26 @@ function EventReasons({ found }: { readonly found: EventExplanation }) {
 interface WeightsProps<T> {
   readonly title: string;
   readonly rows: readonly T[];
+  /** How many there are, of which the rows are some. */
+  readonly of?: number;
+  /** Whether weights are masks between 0 and 1, so that a full bar is 1. Others are compared with the largest. */
+  readonly isMask?: boolean;
   readonly children: (row: T) => ComponentChildren;
 }
 
-function Weights<T extends { readonly weight: number }>({ title, rows, children }: WeightsProps<T>) {
+interface Weighted {
+  readonly weight: number;
+}
+
+function Weights<T extends Weighted>({ title, rows, of, isMask = false, children }: WeightsProps<T>) {
   if (rows.length === 0) return null;
-  const most = Math.max(...rows.map(({ weight }) => Math.abs(weight)), 1e-12);
+  const most = isMask ? 1 : Math.max(...rows.map(({ weight }) => Math.abs(weight)), 1e-12);
   return (
     <table>
-      <caption>{title}</caption>
+      <caption>
+        {title}
+        {of === undefined ? null : <small> {`${count(rows.length)} of ${count(of)}`}</small>}
+      </caption>
       <tbody>
         {rows.map((row, i) => (
           <tr key={i}>
@@ -207,13 +224,32 @@ function Weights<T extends { readonly weight: number }>({ title, rows, children 
                 class={row.weight < 0 ? 'minus' : ''}
               />
             </td>
-            <td class="number">{row.weight.toPrecision(3)}</td>
+            <td class="number">{isMask ? row.weight.toFixed(3) : row.weight.toPrecision(3)}</td>
           </tr>
         ))}
       </tbody>
     </table>
   );
 }
+
+/** Masks below this are so small that no edge alone decides. */
+const decisive = 0.1;
+
+/** Says that the answer depends on many edges a little, if it does. */
+function Spread({ rows }: { readonly rows: readonly Weighted[] }) {
+  const most = Math.max(...rows.map(({ weight }) => weight));
+  if (rows.length === 0 || most >= decisive) return null;
+  return (
+    <p>
+      No single edge decides: the largest weight is {most < 0.001 ? 'below 0.001' : most.toFixed(3)}, and 1
+      would be an edge that the answer depends on wholly.
+    </p>
+  );
+}
+
+/** Returns how many edges, facts or events there are: reasons are the share that sparsity does not leave out. */
+const totalOf = (shown: number, { sparsity }: Fidelity): number =>
+  sparsity < 1 ? Math.max(shown, Math.round(shown / (1 - sparsity))) : shown;
 
 function EdgeText({ edge, run }: { readonly edge: NamedEdge; readonly run: string }) {
   const name = (node: string) => <a href={linkTo('explore', run, { node })}>{node}</a>;
@@ -226,19 +262,37 @@ function EdgeText({ edge, run }: { readonly edge: NamedEdge; readonly run: strin
 
 interface WorthProps {
   readonly fidelity: Fidelity;
-  readonly count: number;
+  /** Number of reasons. */
+  readonly shown: number;
   readonly what: string;
 }
 
 /** States how much the answer depends on the reasons. */
-function Worth({ fidelity: { plus, minus, sparsity, unit }, count, what }: WorthProps) {
-  if (count === 0) return <p>No known {what} to explain it by.</p>;
-  const amount = (value: number): string =>
-    unit === 'probability' ? `${(100 * value).toFixed(1)} percentage points` : value.toFixed(3);
+function Worth({ fidelity, shown, what }: WorthProps) {
+  const { plus, minus, sparsity, unit } = fidelity;
+  if (shown === 0) return <p>No known {what} to explain it by.</p>;
+  const total = totalOf(shown, fidelity);
   return (
     <p class="quiet">
-      Without these {what} the {unit} falls by {amount(plus)} (fidelity⁺); with them alone it falls by{' '}
-      {amount(minus)} (fidelity⁻). They leave out {(100 * sparsity).toFixed(0)} % of the {what}.
+      Without these {what} the {unit} {change(plus, unit)} (fidelity⁺); with them alone it{' '}
+      {change(minus, unit)} (fidelity⁻).{' '}
+      {sparsity === 0
+        ? `They are all ${what} that the answer can depend on.`
+        : `They are ${count(shown)} of ${count(total)} ${what}; ${leftOut(sparsity)} of them are left out.`}
     </p>
   );
+}
+
+/** States a loss of the answer; a negative one is a rise. */
+function change(loss: number, unit: Fidelity['unit']): string {
+  const isProbability = unit === 'probability';
+  const amount = isProbability ? (100 * Math.abs(loss)).toFixed(1) : Math.abs(loss).toFixed(3);
+  if (Number(amount) === 0) return 'does not change';
+  return `${loss < 0 ? 'rises' : 'falls'} by ${amount}${isProbability ? ' percentage points' : ''}`;
+}
+
+/** Some reasons are always left: a share below all of them must not be rounded to it. */
+function leftOut(sparsity: number): string {
+  const share = (100 * sparsity).toFixed(1);
+  return share === '100.0' ? 'more than 99.9 %' : `${share} %`;
 }

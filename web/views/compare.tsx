@@ -1,9 +1,10 @@
 /** Several runs: curves in one picture, results side by side, and the keys in which their configurations differ. */
 import { useMemo } from 'preact/hooks';
+import { isCount } from '../../src/util/metric-names.js';
 import type { ViewProps } from '../app.js';
 import { get, runPath, useLoad } from '../lib/api.js';
 import { epochCurves, metricCurves, metricNames } from '../lib/curves.js';
-import { isLower, metric } from '../lib/format.js';
+import { isLower, namedMetric } from '../lib/format.js';
 import { linkTo } from '../lib/router.js';
 import type { RunDetails } from '../lib/types.js';
 import { Chart } from '../parts/chart.js';
@@ -79,19 +80,49 @@ function Comparison({
   );
 }
 
+/** Runs of which this is equal have figures that can be compared. */
+const comparedBy = ({ task, dataset }: RunDetails): string => `${task} ${dataset}`;
+
+/** Returns the positions of the best values, each among the comparable runs; of a single one there is none. */
+function bestOf(
+  runs: readonly RunDetails[],
+  values: readonly number[],
+  isLowerBetter: boolean,
+): ReadonlySet<number> {
+  const best = new Set<number>();
+  for (const group of new Set(runs.map(comparedBy))) {
+    const known = runs.flatMap((run, i) =>
+      comparedBy(run) === group && !Number.isNaN(values[i]) ? [i] : [],
+    );
+    if (known.length < 2) continue;
+    const some = known.map((i) => values[i]);
+    const wanted = isLowerBetter ? Math.min(...some) : Math.max(...some);
+    for (const i of known) if (values[i] === wanted) best.add(i);
+  }
+  return best;
+}
+
 function Results({ runs }: { readonly runs: readonly RunDetails[] }) {
-  const rows = ['test', 'validation'].flatMap((split) => {
-    const names = new Set(runs.flatMap(({ metrics }) => Object.keys(metrics[split] ?? {})));
-    return [...names].map((name) => ({
-      split,
-      name,
-      values: runs.map(({ metrics }) => metrics[split]?.[name]),
-    }));
-  });
+  const rows = ['test', 'validation']
+    .flatMap((split) => {
+      const names = new Set(runs.flatMap(({ metrics }) => Object.keys(metrics[split] ?? {})));
+      return [...names].map((name) => ({
+        split,
+        name,
+        values: runs.map(({ metrics }) => metrics[split]?.[name] ?? Number.NaN),
+      }));
+    })
+    .filter(({ values }) => values.some((value) => !Number.isNaN(value)));
   if (rows.length === 0) return null;
   return (
     <section>
       <h2>Results</h2>
+      {new Set(runs.map(comparedBy)).size === 1 ? null : (
+        <p class="quiet">
+          These figures are not comparable across all runs: their tasks or data differ. The best one is marked
+          only among runs of the same task and data.
+        </p>
+      )}
       <div class="scroll">
         <table>
           <thead>
@@ -106,19 +137,15 @@ function Results({ runs }: { readonly runs: readonly RunDetails[] }) {
           </thead>
           <tbody>
             {rows.map(({ split, name, values }) => {
-              const known = values.filter((value) => value !== undefined);
-              const best = isLower(name) ? Math.min(...known) : Math.max(...known);
+              const best = isCount(name) ? new Set<number>() : bestOf(runs, values, isLower(name));
               return (
                 <tr key={`${split} ${name}`}>
                   <th scope="row">
                     {name} <small>{split}</small>
                   </th>
                   {values.map((value, i) => (
-                    <td
-                      key={runs[i].name}
-                      class={value === best && known.length > 1 ? 'number best' : 'number'}
-                    >
-                      {metric(value)}
+                    <td key={runs[i].name} class={best.has(i) ? 'number best' : 'number'}>
+                      {namedMetric(name, value)}
                     </td>
                   ))}
                 </tr>
@@ -131,10 +158,14 @@ function Results({ runs }: { readonly runs: readonly RunDetails[] }) {
   );
 }
 
+/** Returns a value of a configuration as it is shown: an empty one says as little as one that is absent. */
+const shown = (value: string | undefined): string =>
+  value === undefined || value === '' || value === 'null' ? '–' : value;
+
 function Differences({ runs }: { readonly runs: readonly RunDetails[] }) {
   const keys = [...new Set(runs.flatMap(({ settings }) => Object.keys(settings)))];
   const rows = keys.flatMap((key) => {
-    const values = runs.map(({ settings }) => settings[key] ?? '–');
+    const values = runs.map(({ settings }) => shown(settings[key]));
     return new Set(values).size > 1 ? [{ key, values }] : [];
   });
   return (

@@ -168,6 +168,16 @@ function EventData({ facts, run }: { readonly facts: EventFacts; readonly run: s
           ['to', eventTime(last)],
         ]}
       />
+      {facts.notes.length === 0 ? null : (
+        <section>
+          <h2>What stands out</h2>
+          <ul>
+            {facts.notes.map((note) => (
+              <li key={note}>{note}</li>
+            ))}
+          </ul>
+        </section>
+      )}
       <div class="charts">
         <Chart
           title="Events over time"

@@ -3,7 +3,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { GraphChartEdge, GraphChartNode } from '../../src/plot/index.js';
 import { graphChart, picture } from '../../src/plot/index.js';
 import type { ViewProps } from '../app.js';
-import { get, modelPath, post, runPath, useLoad } from '../lib/api.js';
+import { get, runPath, useLoad } from '../lib/api.js';
 import { count, eventTime } from '../lib/format.js';
 import { linkTo, replaceOptions } from '../lib/router.js';
 import type { NamedNeighborhood, RankedName, RunSummary } from '../lib/types.js';
@@ -11,7 +11,15 @@ import { ClassVerdict } from '../parts/class-verdict.js';
 import { Empty, Failure } from '../parts/failure.js';
 import { type DrawnEdge, type DrawnNode, GraphDrawing } from '../parts/graph-drawing.js';
 import { NameInput } from '../parts/name-input.js';
-import { ExplainedRow, Why } from '../parts/reasons.js';
+import {
+  type Kept,
+  keep,
+  Predictions,
+  relationsOf,
+  usePredictions,
+  useRelations,
+} from '../parts/predictions.js';
+import { Why } from '../parts/reasons.js';
 import { SaveButtons } from '../parts/save-buttons.js';
 
 export function ExploreView({ route, list }: ViewProps) {
@@ -82,11 +90,18 @@ function Around({ run, node, hops }: AroundProps) {
   const [relation, setRelation] = useState<string | null>(null);
   useEffect(() => setMore([]), [first]);
   const graph = useMemo(() => (first === null ? null : merge([first, ...more])), [first, more]);
+  const [kept, setKept] = useState<Kept>('all');
   const isLinks = run.task === 'LINK_PREDICTION';
-  const relations = useMemo(() => outgoing(graph), [graph]);
-  const asked = relation ?? relations[0] ?? null;
-  const isAsked = isLinks && graph !== null && (asked !== null || !hasRelations(graph));
-  const predicted = usePredictions(run.name, isAsked ? { node, relation: asked } : null);
+  const known = useRelations(isLinks ? run.name : null);
+  const relations = useMemo(() => relationsOf(graph, known ?? []), [graph, known]);
+  const asked = relation ?? relations[0]?.name ?? null;
+  // Without the names it is not known whether the question needs a relation.
+  const isAsked = isLinks && graph !== null && known !== null;
+  const answers = usePredictions(run.name, isAsked ? { node, relation: asked, kept } : null);
+  const predicted = useMemo(
+    () => (graph === null ? null : keep(answers.value, kept, graph, asked)),
+    [answers.value, kept, graph, asked],
+  );
   if (error !== null) return <Failure error={error} retry={reload} />;
   if (graph === null) return <p class="quiet">Reading the edges of {node} …</p>;
   const expand = (name: string): void => {
@@ -94,7 +109,7 @@ function Around({ run, node, hops }: AroundProps) {
       setMore((before) => [...before, found]),
     );
   };
-  const drawn = withPredictions(graph, predicted.value ?? [], asked);
+  const drawn = withPredictions(graph, predicted ?? [], asked);
   return (
     <div class="explore">
       <div>
@@ -109,8 +124,9 @@ function Around({ run, node, hops }: AroundProps) {
       <aside>
         {isAsked ? (
           <Predictions
-            {...{ run: run.name, node, relations, asked, predicted: predicted.value, error: predicted.error }}
+            {...{ run: run.name, node, relations, asked, kept, predicted, error: answers.error }}
             onRelation={setRelation}
+            onKeep={setKept}
             known={graph}
           />
         ) : null}
@@ -125,34 +141,6 @@ function Around({ run, node, hops }: AroundProps) {
     </div>
   );
 }
-
-interface Asked {
-  readonly node: string;
-  readonly relation: string | null;
-}
-
-/** Asks for the best tails, with those that are edges of some split marked as known. */
-function usePredictions(run: string, asked: Asked | null) {
-  const key = asked === null ? null : JSON.stringify(asked);
-  return useLoad<RankedName[]>(key, async (text, signal) => {
-    const { node, relation } = JSON.parse(text) as Asked;
-    const question = relation === null ? { head: node } : { head: node, relation };
-    const body = { questions: [question], k: 10, includeKnown: true };
-    return (await post<{ answers: RankedName[][] }>(modelPath(run, 'rank'), body, signal)).answers[0];
-  });
-}
-
-/** Returns the relations that the node is the head of, the most frequent first. */
-function outgoing(graph: NamedNeighborhood | null): (string | null)[] {
-  const counts = new Map<string | null, number>();
-  for (const { from, relation } of graph?.edges ?? [])
-    if (from === 0) counts.set(relation, (counts.get(relation) ?? 0) + 1);
-  return [...counts].sort((a, b) => b[1] - a[1]).map(([relation]) => relation);
-}
-
-/** Returns whether a question needs a relation; a node without outgoing edges has none to offer. */
-const hasRelations = ({ edges }: NamedNeighborhood): boolean =>
-  edges.some(({ relation }) => relation !== null);
 
 /** Joins neighbourhoods: each node and edge once. */
 function merge(parts: readonly NamedNeighborhood[]): NamedNeighborhood {
@@ -203,87 +191,6 @@ function withPredictions(
     });
   }
   return { nodes, edges, relations, groups: graph.groups };
-}
-
-interface PredictionsProps {
-  readonly run: string;
-  readonly node: string;
-  readonly relations: readonly (string | null)[];
-  readonly asked: string | null;
-  readonly predicted: readonly RankedName[] | null;
-  readonly error: Error | null;
-  readonly known: NamedNeighborhood;
-  readonly onRelation: (relation: string | null) => void;
-}
-
-function Predictions({ run, node, relations, asked, predicted, error, known, onRelation }: PredictionsProps) {
-  return (
-    <section>
-      <h2>What the model predicts</h2>
-      {relations.length > 1 ? (
-        <label>
-          Relation{' '}
-          <select value={asked ?? ''} onChange={(event) => onRelation(event.currentTarget.value)}>
-            {relations.map((relation) => (
-              <option key={relation} value={relation ?? ''}>
-                {relation}
-              </option>
-            ))}
-          </select>
-        </label>
-      ) : null}
-      {error === null ? null : <Failure error={error} />}
-      {predicted === null ? null : (
-        <table>
-          <tbody>
-            {predicted.map(({ name, score, probability, known: isKnown }) => (
-              <ExplainedRow
-                key={`${asked} ${name}`}
-                {...{ run, columns: 3 }}
-                of={name}
-                explained={{
-                  edge: { head: node, tail: name, ...(asked === null ? {} : { relation: asked }) },
-                }}
-              >
-                <th scope="row">
-                  <a href={linkTo('explore', run, { node: name })}>{name}</a>
-                </th>
-                <td class="number">
-                  {probability === undefined ? score.toFixed(3) : `${(100 * probability).toFixed(0)} %`}
-                </td>
-                <td>
-                  {isKnown ? (
-                    <Verdict split={splitOf(known, name, asked)} />
-                  ) : (
-                    <span class="quiet">not known</span>
-                  )}
-                </td>
-              </ExplainedRow>
-            ))}
-          </tbody>
-        </table>
-      )}
-      <p>
-        <a href={linkTo('ask', run, { head: node, relation: asked ?? undefined })}>
-          Ask another question about it
-        </a>
-      </p>
-    </section>
-  );
-}
-
-/** States whether an answer is right. The split of an edge that is not drawn is unknown: the model may have learned it. */
-function Verdict({ split }: { readonly split: string | null }) {
-  if (split === null) return <span class="quiet">in the data</span>;
-  if (split === 'train') return <span class="quiet">learned from the data</span>;
-  return <span class="right">right, held out for {split}</span>;
-}
-
-function splitOf({ nodes, edges }: NamedNeighborhood, tail: string, relation: string | null): string | null {
-  const found = edges.find(
-    (edge) => edge.from === 0 && nodes[edge.to].name === tail && edge.relation === relation,
-  );
-  return found?.split ?? null;
 }
 
 function Edges({ graph, run }: { readonly graph: NamedNeighborhood; readonly run: string }) {

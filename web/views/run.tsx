@@ -1,10 +1,10 @@
 /** One run: its result and baselines, its curves, its configuration, its log. */
-import { useMemo, useState } from 'preact/hooks';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { Curve } from '../../src/plot/index.js';
 import type { ViewProps } from '../app.js';
 import { runPath, useLoad } from '../lib/api.js';
 import { epochCurves, metricCurves, metricNames, stageCurves, workerCurves } from '../lib/curves.js';
-import { count, duration, metric, moment, size } from '../lib/format.js';
+import { count, duration, metric, moment, namedMetric, size } from '../lib/format.js';
 import { useLiveRun } from '../lib/live-run.js';
 import type { RunDetails } from '../lib/types.js';
 import { BufferPicture } from '../parts/buffer-picture.js';
@@ -37,7 +37,7 @@ export function RunView({ route }: ViewProps) {
       {buffer === null ? null : <BufferPicture record={buffer} run={run.name} isLive={isLive} />}
       <Curves run={run} settings={settings} />
       <Settings run={run} />
-      <Log name={run.name} key={run.epochs} />
+      <Log name={run.name} epochs={run.epochs} />
     </>
   );
 }
@@ -99,7 +99,7 @@ function Results({ run }: { readonly run: RunDetails }) {
                 <th scope="row">{isBaseline ? `baseline: ${name}` : name}</th>
                 {names.map((one) => (
                   <td key={one} class="number">
-                    {metric(values[one])}
+                    {namedMetric(one, values[one])}
                   </td>
                 ))}
               </tr>
@@ -225,9 +225,11 @@ interface RunLog {
   readonly problem: string | null;
 }
 
-function Log({ name }: { readonly name: string }) {
+function Log({ name, epochs }: { readonly name: string; readonly epochs: number }) {
   const [isOpen, setOpen] = useState(false);
-  const { value, error } = useLoad<RunLog>(isOpen ? runPath(name, 'log') : null);
+  const { value, error, reload } = useLoad<RunLog>(isOpen ? runPath(name, 'log') : null);
+  // Each epoch adds lines. The text stays on the page while it is read again.
+  useEffect(reload, [epochs, reload]);
   return (
     <details open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>Log</summary>

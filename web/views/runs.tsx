@@ -140,6 +140,9 @@ function RunRow({ run, isBest, isChosen, toggle }: RunRowProps) {
             {metric(result.value)} {isBest ? <span class="badge">best</span> : null}
             <small>
               {result.name} on {result.split}
+              {result.split === 'test' && result.validation !== null
+                ? `, ${metric(result.validation)} on validation`
+                : ''}
             </small>
           </>
         )}
@@ -191,15 +194,18 @@ function comparison(order: Order): (a: RunSummary, b: RunSummary) => number {
 
 const lastPart = (path: string): string => path.split('/').filter(Boolean).at(-1) ?? '';
 
+/** Commands from a file of edges, one head, relation and tail on each line, to a run. */
+const firstCommands = `skein preprocess --edges edges.tsv --output-directory facts --dataset-split 0.9 0.05 0.05
+skein config facts > skein.yaml
+skein train skein.yaml`;
+
 function NoRuns({ roots }: { readonly roots: readonly string[] }) {
   return (
     <Empty title="No runs yet">
       <p>There is no run in {roots.join(', ')}. One appears here as soon as training begins:</p>
-      <pre>
-        skein config your-data.csv -o skein.yaml{'\n'}skein train skein.yaml{'\n'}
-      </pre>
+      <pre>{firstCommands}</pre>
       <p>
-        Without data of your own, <code>skein quickstart</code> trains a first model.
+        Without data of your own, <code>skein demo</code> makes a run in some seconds.
       </p>
     </Empty>
   );

@@ -1,8 +1,8 @@
 /** A stream that is served: events as they arrive, the watermark, the quality of predictions, and what was set apart. */
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { ViewProps } from '../app.js';
 import { get, modelPath, post, runPath, useLoad } from '../lib/api.js';
-import { count, duration, eventTime, shellText } from '../lib/format.js';
+import { count, duration, eventTime, shellText, shellWord } from '../lib/format.js';
 import { linkTo, replaceOptions } from '../lib/router.js';
 import type { RankedName } from '../lib/types.js';
 import { Chart } from '../parts/chart.js';
@@ -46,12 +46,13 @@ interface Sample {
 const every = 1;
 const mostSamples = 300;
 
-export function StreamView({ route }: ViewProps) {
+export function StreamView({ route, list }: ViewProps) {
   const { status, samples, events, error } = useStream(route.run);
   if (error !== null) return <Failure error={error} />;
   if (status === null) return <p class="quiet">Reading the stream …</p>;
   const chosen = route.options.get('node') ?? '';
   const followed = chosen === '' ? events[0]?.head : chosen;
+  const path = list.runs.find(({ name }) => name === route.run)?.path ?? route.run;
   return (
     <>
       <div class="bar">
@@ -65,8 +66,8 @@ export function StreamView({ route }: ViewProps) {
       ) : null}
       {status.durable ? null : (
         <p class="quiet">
-          Events are kept in memory only. <code>skein serve {route.run} --state folder</code> keeps them, puts
-          late ones in order and measures the quality of predictions.
+          Events are kept in memory only. <code>skein serve {shellWord(path)} --state folder</code> keeps
+          them, puts late ones in order and measures the quality of predictions.
         </p>
       )}
       {(status.notices ?? []).map((notice) => (
@@ -80,7 +81,7 @@ export function StreamView({ route }: ViewProps) {
         <Curve title="Events that wait for the model" samples={samples} value={({ lag }) => lag} />
         {samples.some(({ mrr }) => Number.isFinite(mrr)) ? (
           <Curve
-            title="MRR of the last predictions before their events"
+            title="MRR of predictions before their events, among 20 sampled destinations"
             samples={samples}
             value={({ mrr }) => mrr}
           />
@@ -91,8 +92,7 @@ export function StreamView({ route }: ViewProps) {
           <h2>Latest events</h2>
           {events.length === 0 ? (
             <Empty title="No events yet">
-              <p>Send some; they appear here as they arrive:</p>
-              <pre>{sendExample(route.run)}</pre>
+              <p>Send some; they appear here as they arrive.</p>
             </Empty>
           ) : (
             <ol class="feed">
@@ -105,6 +105,7 @@ export function StreamView({ route }: ViewProps) {
               ))}
             </ol>
           )}
+          <Append run={route.run} />
         </section>
         {followed === undefined ? null : (
           <Recommendations run={route.run} name={followed} isChosen={chosen !== ''} events={status.events} />
@@ -114,6 +115,18 @@ export function StreamView({ route }: ViewProps) {
         ) : null}
       </div>
     </>
+  );
+}
+
+/** How a program appends events. The time of the example stays while the stream is read again. */
+function Append({ run }: { readonly run: string }) {
+  const text = useMemo(() => sendExample(run), [run]);
+  return (
+    <details>
+      <summary>Append events from a program</summary>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: A region that scrolls must be reachable with the keyboard. */}
+      <pre tabIndex={0}>{text}</pre>
+    </details>
   );
 }
 
@@ -144,7 +157,8 @@ function useStream(run: string) {
         const last = before.at(-1);
         const rate =
           last === undefined ? 0 : (now.events - last.events) / Math.max(0.1, seconds - last.seconds);
-        const mrr = Object.fromEntries(ranked(now.quality))['mrr'] ?? Number.NaN;
+        const { events: rankedEvents = 0, mrr: lastMrr } = now.quality ?? {};
+        const mrr = rankedEvents === 0 ? Number.NaN : (lastMrr ?? Number.NaN);
         return [...before.slice(1 - mostSamples), { seconds, events: now.events, rate, lag: now.lag, mrr }];
       });
     };
@@ -179,14 +193,19 @@ function Curve({ title, samples, value }: CurveProps) {
   );
 }
 
-/** Returns the metrics of predictions that were ranked before their events came; none before the first. */
-function ranked(quality: Status['quality']): (readonly [string, number])[] {
-  const { events = 0, ...metrics } = quality ?? {};
-  return events === 0 ? [] : Object.entries(metrics);
+/** The metrics of predictions that were ranked before their events came; none before the first. docs/streams.md tells how. */
+function qualityOf({ quality }: Status): (readonly [string, string])[] {
+  const { events = 0, mrr, hits10 } = quality ?? {};
+  if (events === 0) return [];
+  const label = (name: string): string =>
+    `${name} among 20 sampled destinations, of ${count(events)} ${events === 1 ? 'event' : 'events'}`;
+  return Object.entries({ MRR: mrr, 'hits@10': hits10 }).flatMap(([name, value]) =>
+    value === undefined ? [] : [[label(name), value.toPrecision(4)] as const],
+  );
 }
 
 function Numbers({ status }: { readonly status: Status }) {
-  const { quality, score } = status;
+  const { score } = status;
   const values: readonly (readonly [string, string])[] = [
     ['events', count(status.events)],
     ['nodes', count(status.nodes)],
@@ -198,7 +217,7 @@ function Numbers({ status }: { readonly status: Status }) {
       status[name] === undefined ? [] : [[name, count(status[name])] as const],
     ),
     ...(status.inQuarantine === undefined ? [] : [['in quarantine', count(status.inQuarantine)] as const]),
-    ...ranked(quality).map(([name, value]) => [name, value.toPrecision(4)] as const),
+    ...qualityOf(status),
     ['score, median', `${score.p50.toFixed(1)} ms`],
   ];
   return (

@@ -97,6 +97,7 @@ export async function demo(options: DemoOptions): Promise<void> {
 }
 
 const count = (value: number): string => value.toLocaleString('en');
+const percent = (share: number): string => `${Math.round(100 * share)} %`;
 
 function introduce({ accounts, payments }: Bank, output: Output): void {
   const members = accounts.filter(({ kind }) => kind === 'ring').length;
@@ -104,7 +105,7 @@ function introduce({ accounts, payments }: Bank, output: Output): void {
     `An invented bank: ${count(accounts.length)} accounts and ${count(payments.length)} payments. ${members} accounts are a fraud ring, which moves money in circles.`,
   );
   output.text(
-    `A graph neural network learns from the kind of ${Math.round(100 * split[0])} % of the accounts, their figures and their payments.\n`,
+    `A graph neural network learns from the kind of ${percent(split[0])} of the accounts, their figures and their payments; the kind of another ${percent(split[1])} chooses its best epoch.\n`,
   );
 }
 

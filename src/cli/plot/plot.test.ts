@@ -131,6 +131,9 @@ describe('compare', () => {
     printed.clear();
     expect(await run(['compare', at('links'), at('links')])).toBe(0);
     expect(printed.out).toContain('The configurations are the same.');
+    printed.clear();
+    expect(await run(['compare', at('events'), at('nodes')])).toBe(0);
+    expect(printed.out).toMatch(/test events +\d+ +–\n/);
   });
 
   it('refuses one run, and paths that are not runs', async () => {

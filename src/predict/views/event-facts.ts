@@ -1,4 +1,5 @@
 /** Describes the events of a stream: sizes, rate over time, repeats, degrees. */
+import { eventNotes } from './event-notes.js';
 import { type DegreeCurve, degreeCurve } from './graph-facts.js';
 import { countNodes, countRepeats, sortedAtNodes } from './sorted-at-nodes.js';
 
@@ -15,6 +16,8 @@ export interface EventFacts {
   readonly destinations: number;
   readonly degrees: readonly DegreeCurve[];
   readonly hubs: readonly { readonly name: string; readonly edges: number }[];
+  /** Sentences about what stands out. */
+  readonly notes: readonly string[];
 }
 
 const spans = 60;
@@ -57,12 +60,16 @@ function describe({ src, dst, time }: EventColumns, nodes: Names): EventFacts {
   }
   const hubs = Array.from({ length: nodes.size }, (_, node) => node)
     .sort((a, b) => degree[b] - degree[a] || a - b)
-    .slice(0, mostHubs);
+    .slice(0, mostHubs)
+    .filter((node) => degree[node] > 0);
+  const share = countRepeats(sortedAtNodes(src, nodes.size, (e) => dst[e])) / Math.max(1, count);
+  const named = hubs.map((id) => ({ id, name: nodes.nameOf(id) }));
   return {
     ...{ nodes: nodes.size, events: count, first, last, histogram },
-    repeated: countRepeats(sortedAtNodes(src, nodes.size, (e) => dst[e])) / Math.max(1, count),
+    repeated: share,
     ...{ sources: countNodes(src, nodes.size), destinations: countNodes(dst, nodes.size) },
     degrees: [degreeCurve('as source', src, nodes.size), degreeCurve('as destination', dst, nodes.size)],
-    hubs: hubs.map((node) => ({ name: nodes.nameOf(node), edges: degree[node] })),
+    hubs: named.map(({ id, name }) => ({ name, edges: degree[id] })),
+    notes: eventNotes({ src, dst, time }, { repeated: share, hubs: named }),
   };
 }
