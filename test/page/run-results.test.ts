@@ -15,7 +15,7 @@ function run(name: string, fields: Partial<RunSummary>): RunSummary {
 it('shows the accuracy of a node model, and compares runs by it, not by the loss', () => {
   const sure = run('sure', { metrics: { test: { loss: 0.2, accuracy: 0.8 } } });
   const right = run('right', { metrics: { test: { loss: 0.9, accuracy: 0.95 } } });
-  expect(resultOf(right)).toEqual({ name: 'accuracy', split: 'test', value: 0.95 });
+  expect(resultOf(right)).toEqual({ name: 'accuracy', split: 'test', value: 0.95, validation: null });
   expect([...bestOf([sure, right])]).toEqual(['right']);
 });
 
@@ -27,6 +27,11 @@ it('compares errors by the lowest value, and only runs with the same data and me
 
 it('shows what decides about epochs before other metrics are known', () => {
   const best = { epoch: 1, value: 0.7 } as RunSummary['best'];
-  expect(resultOf(run('begun', { best }))).toEqual({ name: 'loss', split: 'validation', value: 0.7 });
+  expect(resultOf(run('begun', { best }))).toEqual({
+    name: 'loss',
+    split: 'validation',
+    value: 0.7,
+    validation: 0.7,
+  });
   expect(resultOf(run('new', { metric: null }))).toBeNull();
 });
