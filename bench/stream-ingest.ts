@@ -38,17 +38,13 @@ const start = 1_600_000_000;
 /** Popular nodes are drawn more often. */
 const node = (i: number, salt: number): number => Math.floor(numNodes * unit(i, salt) ** 3);
 
-const event = (i: number): StreamEvent => ({
-  head: `u${node(i, 1)}`,
-  tail: `i${node(i, 2)}`,
-  time: start + i / 10,
-  id: `e${i}`,
-});
+const pastEvent = (i: number) => ({ head: `u${node(i, 1)}`, tail: `i${node(i, 2)}`, time: start + i / 10 });
+const event = (i: number): StreamEvent => ({ ...pastEvent(i), id: `e${i}` });
 
 const trained = 5000;
 const keys = values.model === 'tgn' ? { 'model.kind': 'general' } : {};
 const model = await fitEvents(
-  Array.from({ length: trained }, (_, i) => event(i)) as { head: string; tail: string; time: number }[],
+  Array.from({ length: trained }, (_, i) => pastEvent(i)),
   { directory: join(folder, 'run'), epochs: 1, seed: 1, config: keys, nodeTypes: ['user', 'item'] },
 );
 await model.close();
