@@ -342,6 +342,29 @@ describe('operation', () => {
     await stream.close();
   });
 
+  test('a busy stream rejects requests before it looks at their events, and answers known ones', async () => {
+    const stream = await open(runs.tgn, newState(), { maxLag: 100, quality: false });
+    const [first = [], ...parts] = requestsOf(laterEvents(1000, 0), 50);
+    const known = await stream.append(first, { requestId: 'first' });
+    const sent = parts.map((part) => stream.append(part).catch((error: unknown) => error));
+    // Checking these would take longer than applying some batches.
+    const unchecked = Array.from({ length: 50 }, () => ({ head: 1 }));
+    const busy = await stream.append(unchecked as never).catch((error: unknown) => error);
+    expect(busy).toBeInstanceOf(StreamBusyError);
+    await expect(
+      stream.appendBatch({
+        source: 's',
+        position: 1,
+        messages: parts.flat().map((event) => ({ event, text: '' })),
+      }),
+    ).rejects.toBeInstanceOf(StreamBusyError);
+    expect(await stream.append(first, { requestId: 'first' })).toEqual(known);
+    await Promise.all(sent);
+    await stream.settled();
+    await expect(stream.append(unchecked as never)).rejects.toThrow('events[0]');
+    await stream.close();
+  });
+
   test('one process at a time, and one model', async () => {
     const state = newState();
     const stream = await open(runs.statistics, state);

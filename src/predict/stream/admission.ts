@@ -19,8 +19,11 @@ export class Admission {
     this.#maxLag = Math.max(maxLag, 2 * engine.model.parts.batchSize);
   }
 
-  /** Throws `StreamBusyError` if `count` events of a source up to time `latest` cannot be taken at the moment. */
-  check(count: number, source: string, latest: number, now: number): void {
+  /**
+   * Throws `StreamBusyError` if too many events wait for the model to take `count` more. Asked before the events of a request
+   * are checked: clients that try again at once must not keep the program from applying what waits.
+   */
+  checkLag(count: number): void {
     const { intake, model, log } = this.#engine;
     if (count > this.maxWaiting)
       throw new ValueError(
@@ -35,6 +38,12 @@ export class Admission {
         seconds,
       );
     }
+  }
+
+  /** Throws `StreamBusyError` if `count` events of a source up to time `latest` cannot be taken at the moment. */
+  check(count: number, source: string, latest: number, now: number): void {
+    this.checkLag(count);
+    const { intake, log } = this.#engine;
     const waiting = intake.waiting.count + log.unwritten + count;
     if (waiting <= this.maxWaiting) return;
     // A request that moves the watermark makes room. Without this a full queue would stay full.

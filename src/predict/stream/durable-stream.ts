@@ -87,7 +87,8 @@ export class DurableStream extends EventPredictor {
    * Appends events; resolves when they are on the disk and decided about. If one is invalid, none is written. Throws
    * `StreamBusyError` if too many events wait.
    */
-  override append(events: readonly StreamEvent[], options: AppendOptions = {}): Promise<AppendResult> {
+  override async append(events: readonly StreamEvent[], options: AppendOptions = {}): Promise<AppendResult> {
+    if (Array.isArray(events) && !this.#isKnown(options)) this.#checkLag(events.length);
     return super.append(events, options);
   }
 
@@ -131,6 +132,7 @@ export class DurableStream extends EventPredictor {
   async appendBatch(batch: SourceBatch): Promise<AppendResult> {
     checkBatch(batch);
     const { source, position, mark, messages } = batch;
+    this.#checkLag(messages.length);
     const events: PlainEvent[] = [];
     const unreadable: UnreadableMessage[] = [];
     for (const message of messages) {
@@ -263,6 +265,17 @@ export class DurableStream extends EventPredictor {
     } finally {
       await super.release();
     }
+  }
+
+  /** A request that is known is answered, also while the stream is busy. */
+  #isKnown(options: AppendOptions | null): boolean {
+    const requestId = options?.requestId;
+    return typeof requestId === 'string' && this.#engine.intake.known(requestId) !== null;
+  }
+
+  #checkLag(count: number): void {
+    this.#engine.checkAlive();
+    this.#admission.checkLag(count);
   }
 
   #tryEvent({

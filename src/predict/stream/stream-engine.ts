@@ -236,13 +236,22 @@ export class StreamEngine {
     this.#applying ??= this.#applyAll();
   }
 
-  /** Applies batches one at a time, so that a question waits for one at most. */
+  /**
+   * Applies one batch in each turn of the event loop, so that a question waits for one at most. In turns that other work makes
+   * long, such as many rejected requests, the model gets as much time as that work.
+   */
   async #applyAll(): Promise<void> {
     try {
       while (this.#hasWork) {
         this.#hasWork = false;
-        do await nextTurn();
-        while (await this.#turns.change(() => this.#applyNext()));
+        let hasNext = true;
+        while (hasNext) {
+          const left = performance.now();
+          await nextTurn();
+          const end = 2 * performance.now() - left;
+          do hasNext = await this.#turns.change(() => this.#applyNext());
+          while (hasNext && performance.now() < end);
+        }
       }
     } catch (error) {
       this.#fail(error);
