@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { fitLinks } from 'skein/predict';
+import { post, serveCommand } from '../cli/served.js';
 import { facts, makeRuns } from './make-runs.js';
 import { openUi, showView } from './open-page.js';
 
@@ -35,7 +36,6 @@ const views = (node: string, relation: string): View[] => {
     view('ask', `#/ask/first?${question}`, 'table.answers tr'),
     view('data', '#/data/first', '.numbers'),
     view('data-events', '#/data/events', '.numbers'),
-    view('stream', '#/stream/events', '.feed li'),
   ];
 };
 
@@ -64,6 +64,47 @@ async function take(page: Page, { name, address, selector }: View, size: string)
   await page.screenshot({ path: join(folder, `${name}-${size}.png`), fullPage: all });
 }
 
+const sizes = (['light', 'dark'] as const).flatMap((colorScheme) =>
+  [390, 768, 1280].map((width) => ({ colorScheme, width, size: `${width}-${colorScheme}` })),
+);
+const contextOf = ({ colorScheme, width }: (typeof sizes)[number]) => ({
+  ...{ colorScheme, viewport: { width, height: width === 390 ? 844 : 860 } },
+});
+
+/** Serves a stream, sends events for some seconds, one of them late and one of the far future, and takes its view. */
+async function takeStream(): Promise<void> {
+  const served = await serveCommand([
+    join(runs, 'events'),
+    '--state',
+    join(runs, 'state'),
+    '--lateness',
+    '60',
+  ]);
+  const pages: Page[] = [];
+  for (const size of sizes) {
+    const page = await ui.browser.newPage(contextOf(size));
+    await page.goto(`${served.url}/#/stream/events`);
+    await page.waitForSelector('.feed li');
+    pages.push(page);
+  }
+  const event = (i: number, after = 60 * i) => ({
+    ...{ head: `u${(5 * i) % 7}`, tail: `v${(i * 3) % 5}`, time: 1_700_000_000 + 60 * 300 + after },
+  });
+  for (let step = 0; step < 40; step++) {
+    const events = Array.from({ length: 1 + (step % 5) }, (_, i) => event(5 * step + i));
+    if (step === 20) events.push(event(1, 0), event(2, 3e9));
+    await post(`${served.url}/events`, { events });
+    await pages[0].waitForTimeout(300);
+  }
+  for (const [i, { size }] of sizes.entries()) {
+    await pages[i].bringToFront();
+    await pages[i].waitForTimeout(1500);
+    await pages[i].screenshot({ path: join(folder, `stream-${size}.png`), fullPage: true });
+    await pages[i].close();
+  }
+  await served.stop();
+}
+
 const runs = mkdtempSync(join(tmpdir(), 'skein-pictures-'));
 const { rows, node, relation } = await readTriples();
 for (const [name, seed, epochs] of [
@@ -74,17 +115,16 @@ for (const [name, seed, epochs] of [
 await makeRuns(runs, ['nodes', 'events']);
 const ui = await openUi([runs]);
 mkdirSync(folder, { recursive: true });
-for (const colorScheme of ['light', 'dark'] as const)
-  for (const width of [390, 768, 1280]) {
-    const size = `${width}-${colorScheme}`;
-    const wanted = views(node, relation).filter(
-      ({ name }) => all || chosen.includes(`${name} ${width} ${colorScheme}`),
-    );
-    if (wanted.length === 0) continue;
-    const page = await ui.another({ colorScheme, viewport: { width, height: width === 390 ? 844 : 860 } });
-    for (const one of wanted) await take(page, one, size);
-    await page.close();
-  }
+for (const size of sizes) {
+  const wanted = views(node, relation).filter(
+    ({ name }) => all || chosen.includes(`${name} ${size.width} ${size.colorScheme}`),
+  );
+  if (wanted.length === 0) continue;
+  const page = await ui.another(contextOf(size));
+  for (const one of wanted) await take(page, one, size.size);
+  await page.close();
+}
+if (all) await takeStream();
 await ui.close();
 rmSync(runs, { recursive: true, force: true });
 for (const problem of ui.problems) console.error(problem);

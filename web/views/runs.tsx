@@ -31,7 +31,7 @@ export function RunsView({ list }: ViewProps) {
         <h1>Runs</h1>
         <input
           type="search"
-          placeholder="Filter by name, model or data"
+          placeholder="Name, model or data"
           aria-label="Filter runs"
           value={filter}
           onInput={(event) => setFilter(event.currentTarget.value)}
