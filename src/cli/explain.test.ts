@@ -68,7 +68,7 @@ it('prints what the library returns, for every kind of model', async () => {
 
 it('prints reasons as text', async () => {
   expect(await text(at('nodes'), '--node', 'n3', '--class', 'even', '--method', 'gradient')).toMatch(
-    /^n3 is even {2}\(p 0\.\d+, method gradient\)\n {2}edges\n[\s\S]* n3 {2}→ {2}n5\n[\s\S]* {2}features\n[\s\S]*fidelity\+/,
+    /^n3 is even {2}\(p 0\.\d+, method gradient\)\n {2}edges\n[\s\S]* n3 {2}→ {2}n5\n[\s\S]* {2}features, of all nodes of the neighbourhood together\n[\s\S]*fidelity\+/,
   );
   expect(
     await text(at('links'), '--head', 'p3', '--relation', 'works in', '--tail', 'c3', '--randomize'),

@@ -30,7 +30,7 @@ export function printExplanation(output: Output, found: Explanation): void {
 function printNode(output: Output, found: NodeExplanation): void {
   output.text(`${found.node} is ${found.class}  (p ${found.probability.toFixed(3)}, method ${found.method})`);
   list(output, 'edges', found.edges, edgeText);
-  list(output, 'features', found.features, ({ name }) => name);
+  list(output, 'features, of all nodes of the neighbourhood together', found.features, ({ name }) => name);
 }
 
 function printLink(output: Output, found: LinkExplanation): void {

@@ -28,10 +28,35 @@ export interface GraphChartOptions {
   readonly size?: number;
 }
 
+/** Colours of lines; grey is the last. */
+const numSeries = 8;
+
+/**
+ * Returns the colour of each relation: the most frequent ones have their own, and if there are more relations than colours,
+ * the others share the last.
+ */
+export function relationSeries<T>(relations: readonly T[]): ReadonlyMap<T, number> {
+  const counts = new Map<T, number>();
+  for (const relation of relations) counts.set(relation, (counts.get(relation) ?? 0) + 1);
+  const ordered = [...counts].sort(([, a], [, b]) => b - a);
+  return new Map(ordered.map(([relation], i) => [relation, Math.min(i, numSeries - 1)]));
+}
+
+/** Returns a name for each colour. */
+export function seriesNames(series: ReadonlyMap<string, number>): readonly string[] {
+  const names: string[] = [];
+  for (const [name, i] of series) names[i] ??= name;
+  if (series.size > numSeries) names[numSeries - 1] = 'other relations';
+  return names;
+}
+
 export function graphChart({ title, nodes, edges, relations, size = 640 }: GraphChartOptions): Panel {
   const pairs = edges.map(({ from, to }) => [from, to] as const);
   const { x, y } = forceLayout(nodes.length, pairs);
   const place = fit(x, y, size);
+  const series = relationSeries(
+    edges.flatMap(({ relation }) => (relation === null ? [] : [relations[relation]])),
+  );
   const lines = edges.map(({ from, to, relation, note, predicted }) => {
     const [ax, ay] = place(from);
     const [bx, by] = place(to);
@@ -39,7 +64,7 @@ export function graphChart({ title, nodes, edges, relations, size = 640 }: Graph
     const text = [nodes[from].name, name, nodes[to].name, note].filter(Boolean).join(' ');
     return element(
       'g',
-      { class: seriesClass(relation ?? 7) },
+      { class: seriesClass(series.get(name) ?? numSeries - 1) },
       element(
         'path',
         { class: predicted ? 'edge dash' : 'edge', d: bend(ax, ay, bx, by), 'marker-end': 'url(#arrow)' },
@@ -63,7 +88,7 @@ export function graphChart({ title, nodes, edges, relations, size = 640 }: Graph
       ...(isRight ? { 'text-anchor': 'end' } : {}),
     });
   });
-  const legend = legendOf(edges, relations, size);
+  const legend = legendOf(edges, series, size);
   const body = [arrow, label(title, 8, 14, { class: 'title' }), ...[...lines, ...dots, ...names], ...legend];
   return { width: size, height: size + 34 + 16 * legend.length, body: body.join('') };
 }
@@ -102,13 +127,12 @@ function fit(x: Float64Array, y: Float64Array, size: number): (node: number) => 
   ];
 }
 
-function legendOf(edges: readonly GraphChartEdge[], relations: readonly string[], size: number): string[] {
-  const used = [...new Set(edges.flatMap(({ relation }) => (relation === null ? [] : [relation])))].sort(
-    (a, b) => a - b,
-  );
-  const entries = used
-    .slice(0, 12)
-    .map((relation) => ({ name: relations[relation], series: relation, dash: '' }));
+function legendOf(
+  edges: readonly GraphChartEdge[],
+  series: ReadonlyMap<string, number>,
+  size: number,
+): string[] {
+  const entries = seriesNames(series).map((name, i) => ({ name, series: i, dash: '' }));
   if (edges.some(({ predicted }) => predicted)) entries.push({ name: 'predicted', series: 7, dash: ' dash' });
   return entries.map(({ name, series, dash }, i) =>
     element(

@@ -5,6 +5,8 @@ export {
   type GraphChartNode,
   type GraphChartOptions,
   graphChart,
+  relationSeries,
+  seriesNames,
 } from './graph-chart.js';
 export { type Curve, type LineChartOptions, lineChart, smooth } from './line-chart.js';
 export { type MatrixChartOptions, matrixChart } from './matrix-chart.js';

@@ -11,7 +11,7 @@ export function metric(value: number | null | undefined): string {
 
 /** Returns a value among the metrics of an evaluation: numbers of items are whole. */
 export const namedMetric = (name: string, value: number | null | undefined): string =>
-  isCount(name) && typeof value === 'number' ? count(value) : metric(value);
+  isCount(name) && typeof value === 'number' && Number.isFinite(value) ? count(value) : metric(value);
 
 export function duration(seconds: number): string {
   if (!Number.isFinite(seconds)) return '–';

@@ -62,6 +62,6 @@ function draw(title: string, rows: readonly BarRow[]): string {
   const values = rows.map(({ value }) => value);
   const names = rows.map(({ name }) => shorten(name));
   const width = Math.max(460, 110 * rows.length);
-  const chart = barChart({ title, x: '', y: '', names, series: [{ name: title, values }], width });
+  const chart = barChart({ title: '', x: '', y: '', names, series: [{ name: title, values }], width });
   return picture([chart], { title, description: title, columns: 1 });
 }

@@ -74,7 +74,8 @@ function show(chart: uPlot, before: uPlot.AlignedData, data: uPlot.AlignedData):
 }
 
 function draw({ title, xLabel, curves, logX = false, logY = false }: ChartProps): string {
-  const chart = lineChart({ title, x: xLabel, y: title, curves, logX, logY, width: 720, height: 360 });
+  // The picture has the title.
+  const chart = lineChart({ title: '', x: xLabel, y: '', curves, logX, logY, width: 720, height: 360 });
   return picture([chart], { title, description: `${title} by ${xLabel}`, columns: 1 });
 }
 
@@ -106,6 +107,8 @@ function optionsOf(
     axes: [
       {
         ...axis,
+        // There is no epoch 1.2.
+        ...(xLabel === 'epoch' && !logX ? { incrs: wholeSteps } : {}),
         label: xLabel,
         labelSize: 18,
         size: 34,
@@ -137,6 +140,8 @@ function optionsOf(
     ],
   };
 }
+
+const wholeSteps = Array.from({ length: 8 }, (_, i) => [1, 2, 5].map((step) => step * 10 ** i)).flat();
 
 /** Returns the pixels that the longest label of an axis needs in its font. */
 function axisWidth(labels: readonly string[] | null): number {

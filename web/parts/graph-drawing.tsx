@@ -1,6 +1,7 @@
 /** A small graph as SVG: nodes are links, so that keys and screen readers reach them. */
 import { useMemo, useRef, useState } from 'preact/hooks';
 import { forceLayout } from '../../src/plot/force-layout.js';
+import { relationSeries, seriesNames } from '../../src/plot/index.js';
 import { labelsThatFit, shorten, textPlace } from '../lib/graph-labels.js';
 
 export interface DrawnEdge {
@@ -23,7 +24,6 @@ export interface DrawnNode {
 interface GraphDrawingProps {
   readonly nodes: readonly DrawnNode[];
   readonly edges: readonly DrawnEdge[];
-  readonly relations: readonly string[];
   /** Classes or types of the nodes, in the order of their colours. */
   readonly groups: readonly string[];
   readonly chosen: string;
@@ -42,11 +42,12 @@ const sizeOf = (isNarrow: boolean): Size =>
 const border = 40;
 
 export function GraphDrawing(props: GraphDrawingProps) {
-  const { nodes, edges, relations, groups, chosen, onChoose, onExpand } = props;
+  const { nodes, edges, groups, chosen, onChoose, onExpand } = props;
   const isNarrow = matchMedia('(max-width: 560px)').matches;
   const { width, height } = sizeOf(isNarrow);
   const places = useMemo(() => layout(nodes.length, edges, sizeOf(isNarrow)), [nodes, edges, isNarrow]);
   const { picked, pick, pointed } = usePicked(chosen);
+  const series = useMemo(() => relationSeries(edges.map(({ relation }) => relation)), [edges]);
   const labels = labelsThatFit(nodes, places, { width, chosen });
   return (
     <figure class="graph">
@@ -61,11 +62,7 @@ export function GraphDrawing(props: GraphDrawingProps) {
           const [x2, y2] = places[to];
           const kind = predicted === true ? 'predicted' : split === 'train' ? 'known' : 'held';
           return (
-            <line
-              key={i}
-              class={`s${Math.max(0, relations.indexOf(relation)) % 8} ${kind}`}
-              {...{ x1, y1, x2, y2 }}
-            >
+            <line key={i} class={`s${series.get(relation)} ${kind}`} {...{ x1, y1, x2, y2 }}>
               <title>
                 {nodes[from].name} {relation} {nodes[to].name}
                 {kind === 'predicted' ? ' (predicted)' : kind === 'held' ? ` (held out for ${split})` : ''}
@@ -113,7 +110,7 @@ export function GraphDrawing(props: GraphDrawingProps) {
         })}
       </svg>
       <figcaption>
-        <Legend {...{ edges, relations, groups }} />
+        <Legend {...{ edges, series, groups }} />
         {picked === null ? (
           <small>
             Click a node to explore it; right-click, or press E, to add its edges. A tap offers both.
@@ -135,7 +132,11 @@ export function GraphDrawing(props: GraphDrawingProps) {
   );
 }
 
-function Legend({ edges, relations, groups }: Pick<GraphDrawingProps, 'edges' | 'relations' | 'groups'>) {
+interface LegendProps extends Pick<GraphDrawingProps, 'edges' | 'groups'> {
+  readonly series: ReadonlyMap<string, number>;
+}
+
+function Legend({ edges, series, groups }: LegendProps) {
   return (
     <ul class="legend">
       {groups.slice(0, 8).map((group, i) => (
@@ -143,14 +144,13 @@ function Legend({ edges, relations, groups }: Pick<GraphDrawingProps, 'edges' | 
           <span class={`dot s${i}`} /> {group}
         </li>
       ))}
-      {relations
-        .filter(Boolean)
-        .slice(0, 8)
-        .map((relation, i) => (
+      {seriesNames(series).map((relation, i) =>
+        relation === '' ? null : (
           <li key={relation}>
-            <span class={`line s${i % 8}`} /> {relation}
+            <span class={`line s${i}`} /> {relation}
           </li>
-        ))}
+        ),
+      )}
       {edges.some(({ predicted }) => predicted) ? (
         <li>
           <span class="line dashed" /> predicted

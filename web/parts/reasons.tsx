@@ -127,10 +127,31 @@ function NodeReasons({ found, run }: { readonly found: NodeExplanation; readonly
         {(edge) => <EdgeText edge={edge} run={run} />}
       </Weights>
       {isMask ? <Spread rows={found.edges} /> : null}
-      <Weights title="Features" rows={found.features} {...{ isMask }}>
+      <Features rows={found.features} {...{ isMask }} />
+      <Worth fidelity={found.fidelity} shown={found.edges.length} what="edges" />
+    </>
+  );
+}
+
+/** A feature has one weight for all nodes: it may be one that the node itself does not have. */
+function Features({
+  rows,
+  isMask,
+}: {
+  readonly rows: NodeExplanation['features'];
+  readonly isMask: boolean;
+}) {
+  const shown = isMask ? rows.filter(({ weight }) => weight >= noise) : rows;
+  if (rows.length === 0) return null;
+  return (
+    <>
+      <Weights title="Features" rows={shown} {...{ isMask }}>
         {({ name }) => name}
       </Weights>
-      <Worth fidelity={found.fidelity} shown={found.edges.length} what="edges" />
+      <p class="quiet">
+        {shown.length < rows.length ? `The others weigh less than ${noise}. ` : ''}
+        Features count for the node and its neighbourhood together: one of them may be that of a neighbour.
+      </p>
     </>
   );
 }
@@ -231,6 +252,9 @@ function Weights<T extends Weighted>({ title, rows, of, isMask = false, children
     </table>
   );
 }
+
+/** Masks of features below this are left of the random start. */
+const noise = 0.05;
 
 /** Masks below this are so small that no edge alone decides. */
 const decisive = 0.1;

@@ -1,7 +1,7 @@
 /** A question to the model: its answers, and the same question as a curl command and as TypeScript. */
 import { useState } from 'preact/hooks';
 import type { ViewProps } from '../app.js';
-import { modelPath, post, useLoad } from '../lib/api.js';
+import { modelPath, post, runPath, useLoad } from '../lib/api.js';
 import { shellText } from '../lib/format.js';
 import { linkTo, replaceOptions } from '../lib/router.js';
 import type { RankedName } from '../lib/types.js';
@@ -38,6 +38,13 @@ export function AskView({ route, list }: ViewProps) {
   const offered = kinds[run?.task ?? ''] ?? ['neighbors'];
   const question = questionOf(route.options, offered);
   const isEvents = run?.task === 'TEMPORAL_LINK_PREDICTION';
+  const { value: relations, error: unread } = useLoad<{ names: string[] }>(
+    run?.task === 'LINK_PREDICTION' ? `${runPath(run.name, 'names')}?of=relations&limit=1` : null,
+  );
+  // Until the relations are known, a question without one is not asked.
+  const needsRelation =
+    run?.task === 'LINK_PREDICTION' && (relations === null ? unread === null : relations.names.length > 0);
+  const lacksRelation = question.kind === 'rank' && question.relation === '' && needsRelation;
   const set = replaceOptions;
   const name = question.head;
   return (
@@ -104,7 +111,13 @@ export function AskView({ route, list }: ViewProps) {
           </label>
         ) : null}
       </div>
-      <Answers run={route.run} path={run?.path ?? ''} question={question} />
+      {lacksRelation && bodyOf(question) !== null ? (
+        <p class="quiet">
+          {relations === null ? 'Reading relations …' : 'Choose a relation as well; the answers appear here.'}
+        </p>
+      ) : (
+        <Answers run={route.run} path={run?.path ?? ''} question={question} />
+      )}
     </>
   );
 }

@@ -206,6 +206,11 @@ function Edges({ graph, run }: { readonly graph: NamedNeighborhood; readonly run
       <h2>{count(graph.nodes[0].degree)} edges</h2>
       {own.length < graph.nodes[0].degree ? (
         <p class="quiet">The picture shows {own.length} of them.</p>
+      ) : graph.hidden > 0 ? (
+        <p class="quiet">
+          The picture has no room for {count(graph.hidden)} further edges of their neighbours. Add those of a
+          node by a right-click or E.
+        </p>
       ) : null}
       <ul class="edges">
         {own.map(({ from, to, relation, split, time }) => (
@@ -223,7 +228,8 @@ function Edges({ graph, run }: { readonly graph: NamedNeighborhood; readonly run
 function drawSvg({ nodes, edges, relations }: DrawnGraph, node: string): string {
   const title = `Around ${node}`;
   const chart = graphChart({
-    title,
+    // The picture has it.
+    title: '',
     nodes: nodes as GraphChartNode[],
     edges: edges.map(
       ({ from, to, relation, predicted }): GraphChartEdge => ({

@@ -194,7 +194,7 @@ function drawSvg(
     labelled: false,
   }));
   const title = `Map of ${run}`;
-  const chart = scatterChart({ title, groups: [...groups], points });
+  const chart = scatterChart({ title: '', groups: [...groups], points });
   return picture([chart], {
     title,
     description: `Nodes by ${method === 'umap' ? 'UMAP' : 'principal components'}`,

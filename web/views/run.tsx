@@ -29,7 +29,7 @@ export function RunView({ route }: ViewProps) {
       <div class="bar">
         <h1>{run.name}</h1>
         <State run={run} />
-        {isLive ? <span class="badge live">live</span> : null}
+        {isLive && run.state === 'training' ? <span class="badge live">live</span> : null}
         <CurveControls {...settings} />
       </div>
       <Facts run={run} />
@@ -107,6 +107,7 @@ function Results({ run }: { readonly run: RunDetails }) {
           </tbody>
         </table>
       </div>
+      <Candidates run={run} />
       {run.best === null ? null : (
         <p class="quiet">
           Best epoch on validation: {run.best.epoch}
@@ -115,6 +116,30 @@ function Results({ run }: { readonly run: RunDetails }) {
       )}
     </section>
   );
+}
+
+/** Says among how many destinations events are ranked: with few, every model looks good. */
+function Candidates({ run }: { readonly run: RunDetails }) {
+  const { settings } = run;
+  const negatives = settings['evaluation.negatives'];
+  if (run.task !== 'TEMPORAL_LINK_PREDICTION' || negatives === undefined) return null;
+  const amount = Number(settings['evaluation.amount']);
+  const all = negatives === 'all' || negatives === 'file' || (negatives === 'tgb' && !(amount > 0));
+  if (all) return null;
+  const count = Math.max(1, amount);
+  return (
+    <p class="quiet">
+      mrr and hits@k rank the true destination among {count} sampled {count === 1 ? 'one' : 'ones'}: at random
+      mrr would be {metric(randomMrr(count))}. evaluation.negatives: all ranks it among all destinations.
+    </p>
+  );
+}
+
+/** The mean of 1/rank over the ranks 1 … negatives + 1. */
+function randomMrr(negatives: number): number {
+  let sum = 0;
+  for (let rank = 1; rank <= negatives + 1; rank++) sum += 1 / rank;
+  return sum / (negatives + 1);
 }
 
 /** A chart, if it has curves. */

@@ -173,7 +173,7 @@ function unseenNodes({ columns: { src, dst, splits }, numNodes }: EdgeIndex): nu
 }
 
 /** Returns sentences about what is unusual. */
-function notes(facts: Omit<GraphFacts, 'notes'>): string[] {
+export function notes(facts: Omit<GraphFacts, 'notes'>): string[] {
   const {
     nodes,
     edges,
@@ -185,6 +185,7 @@ function notes(facts: Omit<GraphFacts, 'notes'>): string[] {
     classes,
     columns,
   } = facts;
+  const isSplit = Object.keys(edges).length > 1;
   const total = Object.values(edges).reduce((sum, count) => sum + count, 0);
   const text = (value: number): string => value.toLocaleString('en');
   const rare = relations.filter(({ edges: count }) => count < 5).length;
@@ -201,7 +202,7 @@ function notes(facts: Omit<GraphFacts, 'notes'>): string[] {
       : []),
     ...(twice > 0
       ? [
-          `${text(twice)} edges occur more than once (${percent(twice, total)}). A copy of a training edge in the test split makes a result look too good.`,
+          `${text(twice)} edges occur more than once (${percent(twice, total)}).${isSplit ? ' A copy of a training edge in the test split makes a result look too good.' : ''}`,
         ]
       : []),
     ...(unseen > 0
@@ -214,6 +215,13 @@ function notes(facts: Omit<GraphFacts, 'notes'>): string[] {
       .filter(({ missing }) => missing > nodes / 20)
       .map(({ name, missing }) => `${percent(missing, nodes)} of the nodes have no ${name}.`),
     ...(rare > 0 ? [`${text(rare)} relations have fewer than 5 edges.`] : []),
+    ...classes
+      .filter(({ nodes: count }) => classes.length > 1 && count < labelled / 25)
+      .map(
+        ({ name, nodes: count }) =>
+          `The class ${name} has ${text(count)} of ${text(labelled)} labelled nodes: few to learn from, and its accuracy rests on even fewer.`,
+      )
+      .slice(0, 3),
     ...(labelled > 0 && common.nodes > 0.8 * labelled
       ? [
           `${percent(common.nodes, labelled)} of the labelled nodes are ${common.name}: compare the accuracy with that.`,
