@@ -40,7 +40,7 @@ console.log(JSON.stringify(rss));
 
 describe('resident memory after steps 1,000, 10,000 and 19,000', () => {
   it.each(['scope', 'plain', 'inference', 'noGrad'])(
-    '%s: grows by 5 %% in at most one half',
+    '%s: grows by a twentieth in at most one half',
     (mode) => {
       const output = execFileSync(process.execPath, ['--input-type=module', '--eval', prelude, mode], {
         encoding: 'utf8',
