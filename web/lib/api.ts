@@ -13,8 +13,9 @@ export class RequestError extends Error {
 }
 
 async function answerOf<T>(response: Response): Promise<T> {
+  // Rejects if the request is aborted while the answer is read.
+  if (response.ok) return (await response.json()) as T;
   const body = (await response.json().catch(() => null)) as { error?: string; suggestions?: string[] } | null;
-  if (response.ok) return body as T;
   throw new RequestError(
     response.status,
     body?.error ?? `The server answered ${response.status}.`,
